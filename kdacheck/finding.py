@@ -1,0 +1,44 @@
+"""What a checker reports: a broken law, where it stands, where the fact that breaks it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a file; row and column count from 1."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The line that gave an argument the property that is wrong."""
+
+    message: str
+    filename: str
+    location: Position
+    end_location: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken law at one place.
+
+    `span` holds the first and last row of the whole call statement: a suppression comment on any of them counts.
+    """
+
+    code: str
+    name: str
+    message: str
+    remedy: str
+    filename: str
+    location: Position
+    end_location: Position
+    callee: str | None = None
+    version: str | None = None
+    parameter: str | None = None
+    origins: tuple[Origin, ...] = ()
+    span: tuple[int, int] | None = None
