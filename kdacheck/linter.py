@@ -1,0 +1,267 @@
+"""From paths to findings: read, select, analyse, suppress; in several processes where that pays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kdacheck import suppressions
+from kdacheck.config import Configuration, Overrides, Settings, known_rules
+from kdacheck.discovery import discover
+from kdacheck.finding import Finding, Position
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+# starting workers and importing the parser in each costs about as much as analysing this many bytes
+POOL_PAYS_BYTES = 150_000
+
+Outcome = tuple[list[Finding], str | None]
+
+
+@dataclass(slots=True)
+class Result:
+    """All findings in order, how many files were looked at, and what could not be done."""
+
+    findings: list[Finding] = field(default_factory=list)
+    files: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that names a kernel, with what its checking needs to know."""
+
+    filename: str
+    data: bytes
+    settings: Settings
+
+
+def lint(
+    paths: Iterable[str],
+    settings: Configuration | Overrides | None = None,
+    *,
+    jobs: int | None = None,
+) -> Result:
+    """Check files and folders. Raises ConfigError for settings that cannot be used."""
+    configuration = settings if isinstance(settings, Configuration) else Configuration(settings)
+    result = Result()
+    candidates = _candidates(paths, configuration, result)
+    for findings, error in _outcomes(candidates, _job_limit() if jobs is None else jobs):
+        result.findings.extend(findings)
+        if error is not None:
+            result.errors.append(error)
+    return _sorted(result)
+
+
+def lint_text(filename: str, data: bytes, configuration: Configuration) -> Result:
+    """Check one text that belongs to a file of this name, which need not exist."""
+    settings = configuration.of_folder(os.path.dirname(filename) or os.curdir)
+    result = Result(files=1)
+    if configuration.overrides.force_exclude and settings.excludes(filename):
+        return Result()
+    from kdacheck.source import may_matter
+
+    if may_matter(data):
+        findings, error = check(Candidate(filename, data, settings))
+        result.findings.extend(findings)
+        if error is not None:
+            result.errors.append(error)
+    return _sorted(result)
+
+
+def _sorted(result: Result) -> Result:
+    result.findings.sort(
+        key=lambda finding: (
+            finding.filename,
+            finding.location.row,
+            finding.location.column,
+            finding.code,
+            finding.message,
+        )
+    )
+    result.errors.sort()
+    return result
+
+
+def _candidates(
+    paths: Iterable[str], configuration: Configuration, result: Result
+) -> Iterator[Candidate]:
+    from kdacheck.source import may_matter
+
+    for path, settings in discover(paths, configuration, result.errors):
+        result.files += 1
+        try:
+            data = read(path)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            finding = unreadable(path, f"cannot be read: {reason}", "make the file readable")
+            if settings.rule_filter(path)(finding.code, finding.name):
+                result.findings.append(finding)
+                result.errors.append(f"{path}: {reason}")
+            continue
+        if may_matter(data):
+            yield Candidate(path, data, settings)
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        data = os.read(descriptor, 1 << 16)
+        more = os.read(descriptor, 1 << 16)
+        if not more:
+            return data
+        parts = [data, more]
+        while part := os.read(descriptor, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def unreadable(path: str, message: str, remedy: str, row: int = 1, column: int = 1) -> Finding:
+    """A KDA901 finding."""
+    position = Position(row, column)
+    return Finding(
+        code=suppressions.UNREADABLE_FILE,
+        name=suppressions.UNREADABLE_FILE_NAME,
+        message=message,
+        remedy=remedy,
+        filename=path,
+        location=position,
+        end_location=position,
+    )
+
+
+def check(candidate: Candidate) -> Outcome:
+    """The findings of one file after suppression and selection, and what went wrong inside, if anything did."""
+    from kdacheck import source
+
+    filename, data, settings = candidate.filename, candidate.data, candidate.settings
+    error = None
+    try:
+        findings = source.analyse(filename, data, settings.versions)
+    except source.Unreadable as problem:
+        message, row, column = problem.args
+        findings = [unreadable(filename, message, "fix the file, or exclude it", row, column)]
+    except RecursionError:
+        findings = [unreadable(filename, "is nested too deeply to be analysed", "exclude the file")]
+    except MemoryError:
+        findings = [unreadable(filename, "needs more memory than there is", "exclude the file")]
+    except Exception as problem:
+        findings = []
+        error = f"{filename}: kdacheck itself failed here, please report it: {_failure(problem)}"
+    selected = settings.rule_filter(filename)
+    if error is None and not any(f.code == suppressions.UNREADABLE_FILE for f in findings):
+        return suppressions.apply(filename, data, findings, selected, known_rules), None
+    return [f for f in findings if selected(f.code, f.name)], error
+
+
+def _failure(problem: BaseException) -> str:
+    frame = problem.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = ""
+    if frame is not None:
+        where = f" at {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
+    return f"{type(problem).__name__}{where}: {problem}"
+
+
+def _job_limit() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
+
+
+def _outcomes(candidates: Iterator[Candidate], jobs: int) -> Iterator[Outcome]:
+    waiting: list[Candidate] = []
+    size = 0
+    if jobs > 1:
+        for candidate in candidates:
+            waiting.append(candidate)
+            size += len(candidate.data)
+            if size >= POOL_PAYS_BYTES and len(waiting) > 1:
+                yield from _in_parallel(waiting, candidates, jobs)
+                return
+    else:
+        waiting.extend(candidates)
+    for candidate in waiting:
+        yield check(candidate)
+
+
+def _in_parallel(
+    first: Sequence[Candidate], more: Iterable[Candidate], jobs: int
+) -> Iterator[Outcome]:
+    """Files are handed out while the tree is still being read; only findings travel back."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    pool = _pool(jobs)
+    pending: dict[Future[Outcome], Candidate] = {}
+    unfinished: list[Candidate] = []
+    try:
+        for part in (first, more):
+            for candidate in part:
+                try:
+                    pending[pool.submit(check, candidate)] = candidate
+                except BrokenProcessPool:
+                    unfinished.append(candidate)
+        for future, candidate in pending.items():
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                unfinished.append(candidate)
+        pool.shutdown()
+    except BaseException:
+        _abandon(pool)
+        raise
+    for candidate in unfinished:
+        yield _alone(candidate)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    import multiprocessing
+    import sys
+    import threading
+    from concurrent.futures import ProcessPoolExecutor
+
+    # forking is the quicker start, and safe on Linux while there is one thread
+    fork = sys.platform == "linux" and threading.active_count() == 1
+    context = multiprocessing.get_context("fork" if fork else "spawn")
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    import gc
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # syntax trees are large and mostly live until their file is done
+    gc.set_threshold(100_000, 20, 50)
+
+
+def _abandon(pool: ProcessPoolExecutor) -> None:
+    processes: Mapping[int, object] = getattr(pool, "_processes", None) or {}
+    for process in list(processes.values()):
+        process.terminate()  # pyright: ignore[reportAttributeAccessIssue]
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _alone(candidate: Candidate) -> Outcome:
+    """A second try, by itself, for a file that was in work or in line when a worker died."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    with _pool(1) as pool:
+        try:
+            return pool.submit(check, candidate).result()
+        except BrokenProcessPool:
+            name = candidate.filename
+            finding = unreadable(
+                name, "the process that analysed this file was killed", "exclude the file, or report it"
+            )
+            selected = candidate.settings.rule_filter(name)(finding.code, finding.name)
+            error = f"{name}: the process that analysed this file was killed, twice"
+            return ([finding] if selected else []), error
