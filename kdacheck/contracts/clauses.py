@@ -1,0 +1,327 @@
+"""Clauses: the laws of a callee that a jaxtyping annotation cannot say.
+
+Each clause is plain data. A catalogue module attaches them as decorators; a rule in `kdacheck.rules` judges them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """With `by` given, the operands are packed: batch size 1, tokens of all sequences in a row."""
+
+    operands: tuple[str, ...]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class PerSequence:
+    """`parameter` has one entry on axis 0 per sequence: `len(by) - 1`, or dimension `dense` without offsets."""
+
+    parameter: str
+    by: str
+    dense: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The log decay and write strength: per value head, and per channel where the annotation says so."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GateParameters:
+    """`A_log` and `dt_bias`, by whatever names this callee has for them."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Recurrent states, pools and caches."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """Slot indices into a pool; `live_zero` where slot 0 is an ordinary slot and negatives are padding."""
+
+    parameters: tuple[str, ...]
+    live_zero: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """ReplaySSM caches that share slots and length, with their cursor and flush flag."""
+
+    caches: tuple[str, ...]
+    cursors: tuple[str, ...]
+    pool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """`parameter` has this many elements in all, in any shape (`at_least`: or more)."""
+
+    parameter: str
+    count: str
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """The parameters are read with assumed strides.
+
+    axis: "all" (contiguous), or "last" (only the last axis has unit stride).
+    outcome: what a strided one leads to, "refused" (an exception) or "misread" (wrong numbers in silence).
+    unless: a flag that makes the callee copy first.
+    """
+
+    parameters: tuple[str, ...]
+    axis: Literal["all", "last"] = "all"
+    outcome: Literal["refused", "misread"] = "refused"
+    unless: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyWith:
+    """The parameters are ignored in silence unless `flag` is true (or, for a tensor, given)."""
+
+    flag: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """With every one of `flags` true (or given), at least one of `companions` is true (or given)."""
+
+    flags: tuple[str, ...]
+    companions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """With every one of `flags` true, a given `parameter` lies in `[low, high)`."""
+
+    parameter: str
+    low: float
+    high: float
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """`parameter` is one of these values."""
+
+    parameter: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPair:
+    """The pool and its indices are both given, always."""
+
+    pool: str
+    indices: str
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All of these are given, or none."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusive:
+    """At most one of these is given."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """Dimension `big` is a multiple of dimension `small`."""
+
+    big: str
+    small: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """Dimension `dim` is `limit` at most."""
+
+    dim: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOfTwo:
+    """The dimensions are powers of two."""
+
+    dims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Covers:
+    """`long` has at least as many entries on `axis` as `short`."""
+
+    long: tuple[str, ...]
+    short: str
+    axis: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SameDevice:
+    """All tensors are on one device."""
+
+
+@dataclass(frozen=True, slots=True)
+class VFirst:
+    """The states are `[.., V, K]`; with a `flag`, only where it is true, else `[.., K, V]`."""
+
+    states: tuple[str, ...]
+    flag: str | None = None
+    returns_state: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsEnd:
+    """The last offset is the token count (axis 1 of `tokens_of`); `exact` False lets it fall short."""
+
+    by: str
+    tokens_of: str
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StrictOffsets:
+    """Offsets strictly increase: no empty sequences."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swallows:
+    """Unknown keywords vanish in `**kwargs`, from which only `reads` are read."""
+
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """The callee takes sequence boundaries by `by` (or by one of `instead`), and works on these operands."""
+
+    by: str
+    operands: tuple[str, ...]
+    instead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Positions whose meaning differs between releases or between callees of the same name."""
+
+    position: int
+    now: str
+    was: str
+    where: str
+
+
+Clause = Union[
+    AtMost,
+    Boundaries,
+    Covers,
+    Dense,
+    Drift,
+    Elements,
+    Exclusive,
+    Gate,
+    GateParameters,
+    Indices,
+    Multiple,
+    Needs,
+    OffsetsEnd,
+    OneOf,
+    Packed,
+    PerSequence,
+    PoolPair,
+    PowerOfTwo,
+    ReadOnlyWith,
+    Rings,
+    SameDevice,
+    States,
+    StrictOffsets,
+    Swallows,
+    Together,
+    VFirst,
+    Within,
+]
+
+
+def show(clause: Clause) -> str:
+    """One line for `kdacheck contracts`."""
+    match clause:
+        case Packed(operands, by):
+            return f"with {by}: {', '.join(operands)} have batch size 1"
+        case PerSequence(parameter, by, dense):
+            also = f"; one per {dense} without {by}" if dense else ""
+            return f"{parameter}: one entry per sequence of {by}{also}"
+        case Gate(parameters):
+            return f"gate: {', '.join(parameters)}"
+        case GateParameters(parameters):
+            return f"gate parameters: {', '.join(parameters)}"
+        case States(parameters):
+            return f"states: {', '.join(parameters)}"
+        case Indices(parameters, live_zero):
+            padding = "negative is padding" if live_zero else "slot 0 and below are padding"
+            return f"slot indices: {', '.join(parameters)} ({padding})"
+        case Rings(caches, cursors):
+            return f"rings: {', '.join(caches)}; cursors: {', '.join(cursors)}"
+        case Elements(parameter, count, more):
+            return f"{parameter}: {count} elements{' or more' if more else ''}"
+        case Dense(parameters, axis, outcome, unless):
+            what = "last axis dense" if axis == "last" else "dense"
+            but = f", unless {unless} is true" if unless else ""
+            return f"{', '.join(parameters)}: {what}, otherwise {outcome}{but}"
+        case ReadOnlyWith(flag, parameters):
+            return f"{', '.join(parameters)}: ignored without {flag}"
+        case Needs(flags, companions):
+            return f"{' and '.join(flags)} needs {' or '.join(companions)}"
+        case Within(parameter, low, high, flags):
+            when = f" with {' and '.join(flags)}" if flags else ""
+            return f"{parameter} in [{low}, {high}){when}"
+        case OneOf(parameter, values):
+            return f"{parameter}: one of {', '.join(map(repr, values))}"
+        case PoolPair(pool, indices):
+            return f"{pool} and {indices} are both required"
+        case Together(parameters):
+            return f"together or not at all: {', '.join(parameters)}"
+        case Exclusive(parameters):
+            return f"at most one of: {', '.join(parameters)}"
+        case Multiple(big, small):
+            return f"{big} is a multiple of {small}"
+        case AtMost(dim, limit):
+            return f"{dim} <= {limit}"
+        case PowerOfTwo(dims):
+            return f"powers of two: {', '.join(dims)}"
+        case Covers(long, short, axis):
+            return f"{', '.join(long)} cover {short} on axis {axis}"
+        case SameDevice():
+            return "all tensors on one device"
+        case VFirst(states, flag):
+            return f"{', '.join(states)}: [.., V, K]{f' with {flag}' if flag else ''}"
+        case OffsetsEnd(by, tokens_of, exact):
+            return f"{by} ends at {'' if exact else 'or before '}the tokens of {tokens_of}"
+        case StrictOffsets(by):
+            return f"{by} strictly increases"
+        case Swallows(reads):
+            return f"unknown keywords vanish{f'; read: {", ".join(reads)}' if reads else ''}"
+        case Boundaries(by, operands, instead):
+            return f"takes boundaries by {' or '.join((by, *instead))} for {', '.join(operands)}"
+        case Drift(position, now, was, where):
+            return f"position {position} is {now}; {was} in {where}"

@@ -1,0 +1,37 @@
+"""What is known of one argument of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Union
+
+from kdacheck.facts.dims import Dim
+from kdacheck.facts.tensors import TensorFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value known exactly: None, a bool, a number or a string."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An int of which something is known."""
+
+    dim: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Anything; `not_none` where None is ruled out.
+
+    handle: names one object whose sizes may become known later, see `kdacheck.source.state`; 0 names none.
+    """
+
+    not_none: bool = False
+    handle: int = 0
+
+
+Fact = Union[TensorFacts, Literal, Integer, Unknown]

@@ -1,0 +1,135 @@
+"""The values of the abstract interpreter: facts about arguments, plus what only source code has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from kdacheck.facts import Fact, Integer, Literal, TensorFacts, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple, list, set or torch.Size of known length."""
+
+    items: tuple[Value, ...]
+    kind: str = "tuple"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A sequence of unknown length; every element is covered by `element`."""
+
+    element: Value
+    kind: str = "tuple"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A dict. `entries` are certainly there; with `open`, other keys may be there too.
+
+    maybe: keys that are there on some paths only.
+    """
+
+    entries: Mapping[Any, Value] = field(default_factory=dict)
+    open: bool = False
+    maybe: Mapping[Any, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A slice object: `start:stop:step`."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """`torch.float32` and its like, by name ("float32"); None for a dtype that is not known."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A torch device, by type ("cuda"); None where unknown."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOf:
+    """`x.shape` of an object of unknown rank."""
+
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """Something imported from outside the file, by its dotted path: `torch.nn.functional.pad`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of several values, by the path taken."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Code:
+    """A callable or class of the project, or a bound form of one. The interpreter gives it its meaning."""
+
+    kind: str
+    target: Any
+    bound: Any = None
+
+
+Value = Union[
+    TensorFacts,
+    Literal,
+    Integer,
+    Unknown,
+    Items,
+    Repeated,
+    Table,
+    Span,
+    DType,
+    Device,
+    ShapeOf,
+    External,
+    AnyOf,
+    Code,
+]
+
+UNKNOWN = Unknown()
+#: Something that is certainly not None.
+SOMETHING = Unknown(not_none=True)
+NONE = Literal(None)
+
+__all__ = [
+    "NONE",
+    "SOMETHING",
+    "UNKNOWN",
+    "AnyOf",
+    "Code",
+    "DType",
+    "Device",
+    "External",
+    "Fact",
+    "Integer",
+    "Items",
+    "Literal",
+    "Repeated",
+    "ShapeOf",
+    "Span",
+    "Table",
+    "TensorFacts",
+    "Unknown",
+    "Value",
+]
