@@ -1,5 +1,7 @@
 """kdacheck keeps calls of Kimi Delta Attention kernels honest."""
 
-from kdacheck.version import VERSION as __version__
+from kdacheck import version
+
+__version__ = version.VERSION
 
 __all__ = ["__version__"]

@@ -236,7 +236,11 @@ class Configuration:
         if b"kdacheck" not in data:
             return None
         table = _tool_table(path, data)
-        return None if table is None else self._effective(_checked(path, "tool.kdacheck.", table), folder)
+        return (
+            None
+            if table is None
+            else self._effective(_checked(path, "tool.kdacheck.", table), folder)
+        )
 
     def _effective(self, table: dict[str, Any], root: str) -> Settings:
         given = self.overrides

@@ -175,7 +175,9 @@ def _frames_above(top: str, settings: Settings) -> tuple[Frame, ...]:
     frames: list[Frame] = []
     for folder in reversed(above):
         way = os.path.relpath(top, folder).replace(os.sep, "/") + "/"
-        names = {name for name in (".git", ".gitignore") if os.path.lexists(os.path.join(folder, name))}
+        names = {
+            name for name in (".git", ".gitignore") if os.path.lexists(os.path.join(folder, name))
+        }
         frames.extend((patterns, way) for patterns, _ in _frames_of(folder, names, []))
     if any(patterns.match(way) for patterns, way in frames):
         return ()

@@ -260,7 +260,9 @@ def _alone(candidate: Candidate) -> Outcome:
         except BrokenProcessPool:
             name = candidate.filename
             finding = unreadable(
-                name, "the process that analysed this file was killed", "exclude the file, or report it"
+                name,
+                "the process that analysed this file was killed",
+                "exclude the file, or report it",
             )
             selected = candidate.settings.rule_filter(name)(finding.code, finding.name)
             error = f"{name}: the process that analysed this file was killed, twice"

@@ -17,7 +17,9 @@ UNREADABLE_FILE_NAME = "unreadable-file"
 
 _MARKER = re.compile(rb"kdacheck[ \t]*:[ \t]*ignore")
 _OWN = re.compile(r"#\s*kdacheck\s*:\s*ignore\b(?P<bracket>\s*\[(?P<codes>[^\]]*)(?P<close>\])?)?")
-_NOQA = re.compile(r"#\s*noqa\b(?P<codes>\s*:\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)?", re.IGNORECASE)
+_NOQA = re.compile(
+    r"#\s*noqa\b(?P<codes>\s*:\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)?", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -40,7 +42,9 @@ class Suppression:
             self.used.add("")
             return True
         for code in self.codes:
-            hit = code in (finding.code, finding.name) if self.own else finding.code.startswith(code)
+            hit = (
+                code in (finding.code, finding.name) if self.own else finding.code.startswith(code)
+            )
             if hit:
                 self.used.add(code)
                 return True
