@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
 
+TYPE_CHECKING = False  # importing typing would be a good part of what --version takes
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+    from typing import TextIO
 
     from kdacheck.config import Overrides
     from kdacheck.linter import Result
@@ -55,14 +56,21 @@ def _silence(stream: TextIO) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    from kdacheck.config import ConfigError
+    if arguments in (["--version"], ["-V"]):
+        from kdacheck.version import VERSION
 
+        print(f"kdacheck {VERSION}")
+        return CLEAN
     try:
         if arguments and arguments[0] in ("rule", "contracts"):
             return _explain(arguments[0], arguments[1:])
-        return _lint(_parser().parse_args(arguments))
+        options = _parser().parse_args(arguments)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else FAILED
+    from kdacheck.config import ConfigError
+
+    try:
+        return _lint(options)
     except ConfigError as error:
         return _fail(str(error))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from kdacheck.finding import Finding
 from kdacheck.version import PROJECT_URL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kdacheck.finding import Finding
 
 FORMATS = ("full", "concise", "json", "github", "sarif")
 
