@@ -1,0 +1,25 @@
+"""The bias as the kernel reads it: once, flat and dense. Every row of the batch uses the same one."""
+
+from sglang.kernels.ops.attention.helion.kda_replayssm import (
+    helion_fused_recurrent_kda_replayssm_decode,
+)
+
+
+def decode(layer, mixed_qkv, a, b, scale, pool, caches, out, slots, write_pos):
+    d_cache, k_cache, g_cache = caches
+    dt_bias = layer.dt_bias.reshape(-1).contiguous()
+    return helion_fused_recurrent_kda_replayssm_decode(
+        mixed_qkv,
+        a,
+        b,
+        layer.A_log,
+        dt_bias,
+        scale,
+        pool,
+        d_cache,
+        k_cache,
+        g_cache,
+        out,
+        slots,
+        write_pos,
+    )
