@@ -1,0 +1,35 @@
+"""Helion kernels, built when first launched: importing Helion takes seconds and needs no GPU to fail."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .configs import pinned
+
+
+@functools.cache
+def capability(index: int | None) -> tuple[int, int]:
+    """Compute capability of a CUDA device, read once."""
+    return torch.cuda.get_device_capability(index)
+
+
+@functools.cache
+def _kernel(module: str, function: str, variant: str, arch: tuple[int, int] | None) -> Any:
+    import helion
+
+    body = getattr(importlib.import_module(f".{module}", __package__), function)
+    name = f"{function}/{variant}" if variant else function
+    return helion.kernel(
+        body, config=helion.Config(**pinned(arch, name)), static_shapes=False, fast_math=True
+    )
+
+
+def kernel(module: str, function: str, like: torch.Tensor, variant: str = "") -> Callable[..., Any]:
+    """The Helion kernel ``function`` of ``module`` with the configuration pinned for like's device."""
+    arch = capability(like.device.index) if like.is_cuda else None
+    return _kernel(module, function, variant, arch)

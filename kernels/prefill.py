@@ -1,0 +1,144 @@
+"""Chunked prefill."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from . import reference
+from .launch import kernel
+
+CHUNK = reference.CHUNK
+WIDTHS = (32, 64, 128, 256)
+
+
+def _laid_out(x: Tensor) -> Tensor:
+    """[B, T, ...] as [B * T, ...]; a copy only where strides cannot say it."""
+    return x.flatten(0, 1)
+
+
+def launch(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
+    scale: float,
+    initial_state: Tensor | None,
+    initial_state_indices: Tensor | None,
+    normalize: bool,
+    cu_seqlens: Tensor | None,
+    A_log: Tensor | None,
+    dt_bias: Tensor | None,
+    lower_bound: float | None,
+    listed: bool,
+    track_state: Tensor | None,
+    track_chunk_idx: Tensor | None,
+    beta_is_raw: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Launch the two kernels on any device that Helion serves, its interpreter included."""
+    batch, tokens, _, width = q.shape
+    value_heads, value_width = v.shape[2:]
+    packed = cu_seqlens is not None
+    sequences = cu_seqlens.shape[0] - 1 if packed else batch
+    device = q.device
+    half = v.dtype != torch.float32
+    # A float32 tile of 256 keys is too large for shared memory unless the chunk is halved.
+    size = 64 if width <= 128 and half else 32
+    every = CHUNK // size
+    rows = tokens // size + sequences if packed else batch * -(-tokens // size)
+    tall = tokens // CHUNK + sequences if packed else batch * -(-tokens // CHUNK)
+
+    def room(*shape: int, dtype: torch.dtype = v.dtype) -> Tensor:
+        return torch.empty(shape, dtype=dtype, device=device)
+
+    out = torch.empty_like(v, memory_format=torch.contiguous_format)
+    befores = None
+    if listed:
+        groups = 1 if packed else batch
+        befores = torch.zeros(
+            groups, tall // groups, value_heads, value_width, width, dtype=k.dtype, device=device
+        )
+    if tokens == 0 or sequences == 0:
+        return out, befores
+
+    reading = room(rows, value_heads, size, width)
+    recall = room(rows, value_heads, size, width)
+    writing = room(rows, value_heads, size, width)
+    fresh = room(rows, value_heads, size, value_width)
+    scores = room(rows, value_heads, size, size)
+    decay = room(rows, value_heads, width, dtype=torch.float32)
+    if normalize and half:
+        # Unit vectors fit float16, which keeps three more bits than bfloat16.
+        pair_dtype = torch.float16
+    else:
+        pair_dtype = v.dtype
+
+    # Kernels want real tensors where an argument is absent; decay stands in and is not read.
+    offsets = cu_seqlens if packed else decay
+    gated = A_log is not None
+    if gated and dt_bias is None:
+        dt_bias = torch.zeros(value_heads * width, dtype=torch.float32, device=device)
+    kernel("prefill_device", "chunk_operands", q)(
+        _laid_out(q),
+        _laid_out(k),
+        _laid_out(v),
+        _laid_out(g[:, :tokens]),
+        _laid_out(beta[:, :tokens]),
+        A_log if gated else decay,
+        dt_bias.reshape(value_heads, width) if gated else decay,
+        offsets,
+        reading,
+        recall,
+        fresh,
+        writing,
+        scores,
+        decay,
+        scale,
+        0.0 if lower_bound is None else lower_bound,
+        tokens,
+        pair_dtype,
+        packed,
+        normalize,
+        gated,
+        lower_bound is not None,
+        beta_is_raw,
+        not half,
+        size.bit_length() - 1,
+    )
+    stateful = initial_state is not None
+    if stateful and initial_state_indices is None:
+        initial_state_indices = torch.arange(sequences, dtype=torch.int32, device=device)
+    track = track_state is not None
+    kernel("prefill_device", "chunk_states", q, _tile(sequences * value_heads, value_width))(
+        reading,
+        recall,
+        fresh,
+        writing,
+        scores,
+        decay,
+        offsets,
+        initial_state if stateful else decay,
+        initial_state_indices if stateful else decay,
+        _laid_out(out),
+        _laid_out(befores) if listed else decay,
+        track_state if track else decay,
+        track_chunk_idx if track else decay,
+        sequences,
+        tokens,
+        packed,
+        stateful,
+        listed,
+        track,
+        every,
+    )
+    return out, befores
+
+
+def _tile(programs: int, value_width: int) -> str:
+    """How many values one program of the state pass holds: few sequences and heads are split further."""
+    for size in (64, 32):
+        if size <= value_width and programs * (value_width // size) >= 128:
+            return str(size)
+    return "16" if programs * value_width // 32 < 64 else "32"

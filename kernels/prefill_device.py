@@ -1,0 +1,245 @@
+"""The two Helion kernels of prefill. The mathematics is in `reference`; this is how it is laid out on the chip.
+
+A chunk of C tokens of a packed sequence lives in workspace row ``offset // C + sequence + chunk``: rows of different
+sequences never meet, their number depends on shapes only, and no table has to be built before the launch.
+
+`chunk_operands` reads each q, k, v, g once. It splits the lower triangle of pairs (t, s) by halves: at level b the pairs with
+t in the upper and s in the lower half of the same block of 2b tokens. Seen from the border between the halves both decays,
+exp(G_t - G_border) and exp(G_border - G_s), are at most one, so a matrix product of two bounded factors is exact for any
+decay; a level needs one exponential per token and channel. The running sums themselves are products with a matrix of zeros
+and ones. The same halving inverts I + L: with T the inverse of its diagonal blocks and B the blocks of this level,
+T - T B T inverts the blocks of twice the size.
+
+`chunk_states` walks a sequence chunk by chunk with the state in registers and writes the outputs as it goes, so neither
+states nor written values cross memory.
+"""
+
+from __future__ import annotations
+
+import helion.language as hl
+import torch
+
+
+def chunk_operands(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    g: torch.Tensor,
+    beta: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    offsets: torch.Tensor,
+    reading: torch.Tensor,
+    recall: torch.Tensor,
+    fresh: torch.Tensor,
+    writing: torch.Tensor,
+    scores: torch.Tensor,
+    decay: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    length: int,
+    pair_dtype: hl.constexpr,
+    packed: hl.constexpr,
+    normalize: hl.constexpr,
+    gated: hl.constexpr,
+    bounded: hl.constexpr,
+    raw_beta: hl.constexpr,
+    exact_gate: hl.constexpr,
+    levels: hl.constexpr,
+) -> None:
+    """Per chunk and value head, into the workspace.
+
+    ``reading`` scale q exp(G), ``recall`` T beta k exp(G), ``fresh`` T beta v, ``writing`` k exp(G_C - G), ``scores`` P,
+    ``decay`` exp(G_C). Rows past the end of a sequence become zeros.
+    """
+    rows = reading.size(0)
+    H = hl.specialize(q.size(1))
+    HV = hl.specialize(v.size(1))
+    K = hl.specialize(q.size(2))
+    V = hl.specialize(v.size(2))
+    C = hl.specialize(reading.size(2))
+    N = offsets.size(0) - 1
+    for tile_row, tile_head in hl.tile([rows, HV], block_size=[1, 1]):
+        place = tile_row.id
+        hv = tile_head.id
+        h = hv // (HV // H)
+        if packed:
+            known = hl.zeros([256], dtype=torch.int32)
+            for base in range(0, N, 256):
+                candidate = base + hl.arange(256)
+                first = hl.load(offsets, [candidate], extra_mask=candidate < N).to(torch.int32)
+                first = first // C + candidate
+                known = known + ((candidate < N) & (first <= place)).to(torch.int32)
+            # Offsets that do not start at zero leave early rows to nobody: start then falls before begin.
+            n = torch.clamp_min(known.sum().to(torch.int32) - 1, 0)
+            begin = offsets[n].to(torch.int32)
+            end = torch.clamp_max(offsets[n + 1].to(torch.int32), length)
+            start = begin + (place - (begin // C + n)) * C
+        else:
+            chunks = (length + C - 1) // C
+            n = place // chunks
+            begin = n * length
+            start = begin + (place - n * chunks) * C
+            end = begin + length
+        if (start < end) & (start >= begin):
+            row = hl.arange(C)
+            col = hl.arange(C)
+            key = hl.arange(K)
+            token = start + row
+            live = token < end
+            query = hl.load(q, [token, h, key], extra_mask=live[:, None]).float()
+            keys = hl.load(k, [token, h, key], extra_mask=live[:, None]).float()
+            gate = hl.load(g, [token, hv, key], extra_mask=live[:, None]).float()
+            strength = hl.load(beta, [token, hv], extra_mask=live).float()
+            if raw_beta:
+                strength = torch.where(live, torch.sigmoid(strength), 0.0)
+            if normalize:
+                query = query * torch.rsqrt((query * query).sum(-1) + 1e-6)[:, None]
+                keys = keys * torch.rsqrt((keys * keys).sum(-1) + 1e-6)[:, None]
+            if gated:
+                rate = torch.exp(A_log[hv].float())
+                gate = gate + dt_bias[hv, key].float()[None, :]
+                if bounded:
+                    gate = lower_bound * torch.sigmoid(rate * gate)
+                else:
+                    soft = torch.log(1.0 + torch.exp(gate))
+                    gate = -rate * torch.where(gate > 20.0, gate, soft)
+                gate = torch.where(live[:, None], gate, 0.0)
+            # In powers of two; -60000 fits float16 and is a decay of zero all the same.
+            gate = torch.clamp_min(gate * 1.4426950408889634, -60000.0)
+            coarse = gate.to(torch.float16)
+            rest = (gate - coarse.float()).to(torch.float16)
+            query = (query * scale).to(pair_dtype)
+            keys = keys.to(pair_dtype)
+
+            before = torch.where(col[None, :] <= row[:, None], 1.0, 0.0).to(torch.float16)
+            running = hl.dot(before, coarse) + hl.dot(before, rest)
+            total = gate.sum(0)
+            grown = torch.exp2(running)
+            reading[place, hv, :, :] = (query.float() * grown).to(reading.dtype)
+            shrunk = torch.exp2(torch.clamp_max(total[None, :] - running, 0.0))
+            writing[place, hv, :, :] = (keys.float() * shrunk).to(writing.dtype)
+            decay[place, hv, :] = torch.exp2(total)
+            asked = (keys.float() * grown * strength[:, None]).to(pair_dtype)
+
+            own = (query.float() * keys.float()).sum(-1)
+            diagonal = row[:, None] == col[None, :]
+            inverse = torch.where(diagonal, 1.0, 0.0)
+            score = torch.where(diagonal, own[:, None], 0.0)
+            for level in range(levels):
+                upper = ((row >> level) & 1) == 1
+                apart = (row[:, None] ^ col[None, :]) >> level
+                later = col[None, :] > row[:, None]
+                summed = (apart == 0) & (upper[:, None] ^ later)
+                steps = torch.where(summed, 1.0, 0.0).to(torch.float16)
+                exponent = hl.dot(steps, coarse)
+                if exact_gate:
+                    exponent = exponent + hl.dot(steps, rest)
+                factor = torch.exp2(exponent)
+                seen = (keys.float() * factor).to(pair_dtype)
+                sought = (query.float() * factor).to(pair_dtype)
+                pair = (apart == 1) & (row[:, None] > col[None, :])
+                block = torch.where(pair, hl.dot(seen, seen.T), 0.0) * strength[:, None]
+                score = score + torch.where(pair, hl.dot(sought, seen.T), 0.0)
+                half = inverse.to(pair_dtype)
+                change = hl.dot(half, block.to(pair_dtype))
+                inverse = inverse - hl.dot(change.to(pair_dtype), half)
+            scores[place, hv, :, :] = score.to(scores.dtype)
+            recall[place, hv, :, :] = hl.dot(inverse.to(pair_dtype), asked).to(recall.dtype)
+            value = hl.load(v, [token, hv, hl.arange(V)], extra_mask=live[:, None]).float()
+            value = (value * strength[:, None]).to(fresh.dtype)
+            fresh[place, hv, :, :] = hl.dot(inverse.to(fresh.dtype), value).to(fresh.dtype)
+
+
+def chunk_states(
+    reading: torch.Tensor,
+    recall: torch.Tensor,
+    fresh: torch.Tensor,
+    writing: torch.Tensor,
+    scores: torch.Tensor,
+    decay: torch.Tensor,
+    offsets: torch.Tensor,
+    pool: torch.Tensor,
+    slots: torch.Tensor,
+    out: torch.Tensor,
+    befores: torch.Tensor,
+    tracked_state: torch.Tensor,
+    tracked: torch.Tensor,
+    sequences: int,
+    length: int,
+    packed: hl.constexpr,
+    stateful: hl.constexpr,
+    listed: hl.constexpr,
+    track: hl.constexpr,
+    every: hl.constexpr,
+) -> None:
+    """Per sequence, value head and tile of V: outputs, and the state back into its slot (none for a negative slot).
+
+    ``length`` is the tokens of a packed row, or of each dense one; ``every`` is how many chunks of C tokens make one of 64,
+    the unit of ``befores`` and ``tracked``.
+    """
+    HV = hl.specialize(reading.size(1))
+    C = hl.specialize(reading.size(2))
+    K = hl.specialize(reading.size(3))
+    V = hl.specialize(fresh.size(3))
+    block_v = hl.register_block_size(16, V)
+    for tile_n, tile_head, tile_v in hl.tile([sequences, HV, V], block_size=[1, 1, block_v]):
+        n = tile_n.id
+        hv = tile_head.id
+        if packed:
+            begin = offsets[n].to(torch.int32)
+            end = torch.clamp_max(offsets[n + 1].to(torch.int32), length)
+            base = begin // C + n
+        else:
+            begin = n * length
+            end = begin + length
+            base = n * ((length + C - 1) // C)
+        if stateful:
+            slot = slots[n].to(torch.int64)
+            held = pool[torch.clamp_min(slot, 0), hv, tile_v, :].float()
+            state = torch.where(slot >= 0, held, 0.0).T
+        else:
+            state = hl.zeros([K, tile_v], dtype=torch.float32)
+        if listed:
+            listed_at = n * ((length + 63) // 64)
+            if packed:
+                listed_at = hl.full([], 0, dtype=torch.int32)
+                for past in range(n):
+                    span = (offsets[past + 1] - offsets[past]).to(torch.int32)
+                    listed_at = listed_at + (span + 63) // 64
+        for chunk in range(0, (end - begin + C - 1) // C):
+            place = base + chunk
+            if listed:
+                if chunk % every == 0:
+                    befores[listed_at + chunk // every, hv, tile_v, :] = state.T.to(befores.dtype)
+            if track:
+                if chunk == tracked[n] * every:
+                    tracked_state[n, hv, tile_v, :] = state.T
+            narrow = state.to(recall.dtype)
+            written = fresh[place, hv, :, tile_v].float() - hl.dot(recall[place, hv, :, :], narrow)
+            written = written.to(recall.dtype)
+            result = hl.dot(reading[place, hv, :, :], narrow)
+            result = hl.dot(scores[place, hv, :, :], written, acc=result)
+            token = begin + chunk * C + hl.arange(C)
+            hl.store(
+                out,
+                [token, hv, tile_v.index],
+                result.to(out.dtype),
+                extra_mask=(token < end)[:, None],
+            )
+            state = state * decay[place, hv, :][:, None]
+            state = hl.dot(writing[place, hv, :, :].T, written, acc=state)
+        if packed:
+            # Tokens that no sequence claims read as zero.
+            if n == sequences - 1:
+                for chunk in range(0, (length - end + C - 1) // C):
+                    token = end + chunk * C + hl.arange(C)
+                    hl.store(
+                        out,
+                        [token, hv, tile_v.index],
+                        hl.zeros([C, tile_v], dtype=out.dtype),
+                        extra_mask=(token < length)[:, None],
+                    )
+        if stateful:
+            if slot >= 0:
+                pool[slot, hv, tile_v, :] = state.T.to(pool.dtype)
