@@ -6,10 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from kdacheck.patterns import Patterns
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -43,37 +42,6 @@ DEFAULT_EXCLUDE = (
 
 class ConfigError(Exception):
     """A configuration that cannot be used; the message names the file and the key."""
-
-
-class Patterns:
-    """Lines in the syntax of .gitignore, relative to one folder.
-
-    Plain names, the common kind, are answered by a set; the library is loaded for the others only.
-    """
-
-    __slots__ = ("_others", "_spec", "names")
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        lines = tuple(lines)
-        plain = all(re.fullmatch(r"[\w.+-]*[\w+-]", line) for line in lines)
-        self.names = frozenset(lines if plain else ())
-        self._others = () if plain else lines
-        self._spec: GitIgnoreSpec | None = None
-
-    def match(self, path: str) -> bool | None:
-        """True for a match, False where a `!line` takes it back, None where no line speaks.
-
-        The path is relative, with forward slashes; that of a folder ends in a slash.
-        """
-        if self.names and not self.names.isdisjoint(path.rstrip("/").split("/")):
-            return True
-        if not self._others:
-            return None
-        if self._spec is None:
-            from pathspec import GitIgnoreSpec
-
-            self._spec = GitIgnoreSpec.from_lines(self._others)
-        return self._spec.check_file(path).include
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +97,7 @@ class Settings:
         return tuple(
             selector
             for patterns, selectors in self.per_file_ignores
-            if patterns.match(relative)
+            if patterns.covers(relative)
             for selector in selectors
         )
 
@@ -141,7 +109,7 @@ class Settings:
     def excludes(self, path: str) -> bool:
         """Whether a path named on the command line, or a folder above it, is excluded."""
         relative = relative_to(self.root, path)
-        return relative is not None and any(patterns.match(relative) for patterns in self.exclude)
+        return relative is not None and any(patterns.covers(relative) for patterns in self.exclude)
 
 
 def relative_to(root: str, path: str) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from kdacheck.config import Configuration, Patterns, Settings, relative_to
+from kdacheck.config import Configuration, Settings, relative_to
+from kdacheck.patterns import Patterns
 
 SUFFIXES = (".py", ".pyi", ".pyw")
 
@@ -128,7 +129,7 @@ def _way_from_root(settings: Settings, folder: str) -> str:
     Patterns start at the folder asked for where it lies elsewhere, or is excluded itself.
     """
     way = relative_to(settings.root, folder)
-    if way is None or any(patterns.match(way + "/") for patterns in settings.exclude):
+    if way is None or any(patterns.covers(way + "/") for patterns in settings.exclude):
         return ""
     return way + "/"
 
@@ -145,15 +146,14 @@ def _frames_of(folder: str, names: set[str], errors: list[str]) -> tuple[Frame, 
 
 def _read_ignore(path: str, frames: list[Frame], errors: list[str]) -> None:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line for line in file.read().splitlines() if line and line[0] != "#"]
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            lines = file.read().split("\n")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return
     except OSError as error:
         errors.append(f"{path}: {error.strerror or error}")
         return
-    if lines:
-        frames.append((Patterns(lines), ""))
+    frames.append((Patterns(lines), ""))
 
 
 def _frames_above(top: str, settings: Settings) -> tuple[Frame, ...]:
@@ -179,6 +179,6 @@ def _frames_above(top: str, settings: Settings) -> tuple[Frame, ...]:
             name for name in (".git", ".gitignore") if os.path.lexists(os.path.join(folder, name))
         }
         frames.extend((patterns, way) for patterns, _ in _frames_of(folder, names, []))
-    if any(patterns.match(way) for patterns, way in frames):
+    if any(patterns.covers(way) for patterns, way in frames):
         return ()
     return tuple(frames)

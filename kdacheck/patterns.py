@@ -1,0 +1,146 @@
+"""Patterns of paths, read as git reads a .gitignore."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_SPECIAL = re.compile(r"[*?\[\\]")
+
+
+class Patterns:
+    """The lines of one file of patterns, relative to one folder; the last line that matches a path decides.
+
+    Names without wildcards, the most common lines, cost a look into a table each, however many there are.
+    """
+
+    __slots__ = ("_any", "_globs", "_names", "_negated", "_paths")
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._negated: list[bool] = []
+        self._names: dict[str, list[tuple[int, bool]]] = {}
+        self._paths: dict[str, list[tuple[int, bool]]] = {}
+        self._globs: list[tuple[int, bool, re.Pattern[str]]] = []
+        for line in lines:
+            self._add(line)
+        self._globs.reverse()
+        parts = (f"(?:{glob.pattern})" for _, _, glob in self._globs)
+        self._any = re.compile("|".join(parts), re.DOTALL) if self._globs else None
+
+    def _add(self, line: str) -> None:
+        line = re.sub(r"(?<!\\) +$", "", line.removesuffix("\r"))
+        if not line or line.startswith("#"):
+            return
+        negated = line.startswith("!")
+        line = line[negated:]
+        folder_only = line.endswith("/")
+        pattern = line.removesuffix("/")
+        anchored = "/" in pattern
+        pattern = pattern.removeprefix("/")
+        if not pattern:
+            return
+        index = len(self._negated)
+        if not _SPECIAL.search(pattern):
+            table = self._paths if anchored else self._names
+            table.setdefault(pattern, []).append((index, folder_only))
+        else:
+            try:
+                text = "".join(_translated(pattern, anchored))
+                self._globs.append((index, folder_only, re.compile(text, re.DOTALL)))
+            except (ValueError, re.error):
+                return  # git has such a line match nothing
+        self._negated.append(negated)
+
+    def match(self, path: str) -> bool | None:
+        """True for a match, False where a `!line` takes it back, None where no line speaks of this path.
+
+        The path is relative, with forward slashes; that of a folder ends in one. Folders above it are not asked.
+        """
+        is_folder = path.endswith("/")
+        bare = path[:-1] if is_folder else path
+        best = -1
+        name = bare.rpartition("/")[2]
+        for found in (self._names.get(name), self._paths.get(bare)):
+            for index, folder_only in found or ():
+                if index > best and (is_folder or not folder_only):
+                    best = index
+        if self._any is not None and self._any.fullmatch(bare):
+            for index, folder_only, glob in self._globs:
+                if index < best:
+                    break
+                if (is_folder or not folder_only) and glob.fullmatch(bare):
+                    best = index
+                    break
+        return None if best < 0 else not self._negated[best]
+
+    def covers(self, path: str) -> bool:
+        """Whether the path or a folder above it is matched; below a matched folder nothing can be taken back."""
+        end = path.find("/")
+        while 0 <= end < len(path) - 1:
+            if self.match(path[: end + 1]):
+                return True
+            end = path.find("/", end + 1)
+        return bool(self.match(path))
+
+
+def _translated(pattern: str, anchored: bool) -> Iterator[str]:
+    """A pattern as the source of a regular expression for the whole path."""
+    if not anchored:
+        yield "(?:.*/)?"
+    position, end = 0, len(pattern)
+    while position < end:
+        char = pattern[position]
+        position += 1
+        if char == "*":
+            stars = position - 1
+            while position < end and pattern[position] == "*":
+                position += 1
+            starts_part = stars == 0 or pattern[stars - 1] == "/"
+            if anchored and position - stars == 2 and starts_part and pattern[position:][:1] == "/":
+                yield "(?:.*/)?"
+                position += 1
+            elif anchored and position - stars == 2 and starts_part and position == end:
+                yield ".+"
+            else:
+                yield "[^/]*"
+        elif char == "?":
+            yield "[^/]"
+        elif char == "[":
+            close = _close(pattern, position)
+            yield _bracket(pattern[position:close])
+            position = close + 1
+        elif char == "\\":
+            if position == end:
+                raise ValueError("nothing is left to escape")
+            yield re.escape(pattern[position])
+            position += 1
+        else:
+            yield re.escape(char)
+
+
+def _close(pattern: str, position: int) -> int:
+    if pattern[position : position + 1] in ("!", "^"):
+        position += 1
+    first = position
+    while position < len(pattern):
+        if pattern[position] == "\\":
+            position += 1
+        elif pattern[position] == "]" and position > first:
+            return position
+        position += 1
+    raise ValueError("the bracket is never closed")
+
+
+def _bracket(inside: str) -> str:
+    negated = inside[0] in "!^"
+    characters = iter(inside[negated:])
+    safe = []
+    for char in characters:
+        if char == "\\":
+            char = next(characters)
+        elif char == "-":
+            safe.append("-")
+            continue
+        safe.append(re.escape(char))
+    # a bracket never stands for a slash
+    return f"(?!/)[{'^' if negated else ''}{''.join(safe)}]"
