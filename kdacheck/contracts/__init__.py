@@ -47,7 +47,20 @@ def paths() -> Mapping[str, tuple[Contract, ...]]:
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
     """The bare names under which contracted callees are imported."""
-    return frozenset(path.rpartition(".")[2] for path in paths())
+    return frozenset(map(_telling_name, paths()))
+
+
+def _telling_name(path: str) -> str:
+    """The last name of an import path that a file cannot do without: `forward` says nothing, its class does."""
+    *_, above, last = path.split(".")
+    return above if last in ("forward", "fwd") else last
+
+
+def registry() -> Mapping[str, str]:
+    """Names by which SGLang's kernel registry hands out callees -> their import paths."""
+    from kdacheck.contracts.libraries.sglang_helion import REGISTRY
+
+    return REGISTRY
 
 
 def choose(path: str, versions: Mapping[str, str]) -> tuple[Contract, str] | None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from kdacheck.contracts.annotations import Annotation, TensorSpec, evaluate
-from kdacheck.contracts.clauses import PerSequence
+from kdacheck.contracts.annotations import Annotation, TensorSpec, evaluate, parse
+from kdacheck.contracts.clauses import Form, Packed, PerSequence, ReadOnlyWith, VFirst
 from kdacheck.contracts.model import REQUIRED, Contract
+from kdacheck.contracts.tags import LENGTHS
 from kdacheck.facts.dims import Dim, add, differs, show
 from kdacheck.facts.tensors import TensorFacts
 from kdacheck.facts.values import Fact, Integer, Literal, Unknown
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The dimension names in the text of an axis: `"HV*K"` -> HV, K."""
+    return frozenset(part for part in re.split(r"\W+", text) if part.isidentifier())
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class SizeFault:
     @property
     def names(self) -> frozenset[str]:
         """The dimension names in the annotation of the axis."""
-        return frozenset(part for part in self.spec.replace("*", " ").replace("+", " ").split())
+        return names_in(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,30 +126,76 @@ class Call:
             return True if fact.not_none else None
         return True
 
+    def handed(self, name: str) -> bool:
+        """Whether the call passes the parameter, and not certainly None."""
+        return name in self.arguments and self.given(name) is not False
+
     def on(self, name: str) -> bool | None:
         """Whether a flag is true or a companion is given; None where that cannot be told."""
         fact = self.fact(name)
         if isinstance(fact, Literal):
-            return bool(fact.value) if not isinstance(fact.value, (int, float)) or isinstance(fact.value, bool) else True
+            # a number is something given, also where it is 0.0
+            number = isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
+            return number or bool(fact.value)
         parameter = self.contract.by_name.get(name)
-        if parameter is not None and isinstance(parameter.default, bool) and isinstance(fact, (Integer, Unknown)):
+        is_flag = parameter is not None and isinstance(parameter.default, bool)
+        if is_flag and isinstance(fact, (Integer, Unknown)):
             return None
         return self.given(name)
+
+    def all_on(self, flags: Iterable[str]) -> bool:
+        """Whether every one of the flags is certainly true or given."""
+        return all(self.on(flag) is True for flag in flags)
+
+    def ignored(self, name: str) -> bool:
+        """Whether the callee certainly does not read the parameter in this call."""
+        return any(
+            name in clause.parameters and self.on(clause.flag) is False
+            for clause in self.contract.each(ReadOnlyWith)
+        )
 
     def number(self, name: str) -> float | int | None:
         """A parameter's value where it is a known number."""
         fact = self.fact(name)
-        if isinstance(fact, Literal) and isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool):
-            return fact.value
-        return None
+        value = fact.value if isinstance(fact, Literal) else None
+        return None if isinstance(value, bool) or not isinstance(value, (int, float)) else value
 
     def sequences(self, by: str) -> Dim | None:
-        """The number of sequences, `len(by) - 1`."""
+        """The number of sequences, `len(by) - 1`; None where `by` is no list of offsets to count by."""
         offsets = self.tensor(by)
-        if offsets is None or offsets.rank != 1:
+        if offsets is None or offsets.rank != 1 or LENGTHS in offsets.tags:
+            return None
+        if offsets.values and offsets.values[0] != 0:
             return None
         length = offsets.dim(0)
         return None if length is None else add(length, -1)
+
+    @cached_property
+    def unflattened(self) -> Mapping[str, Dim]:
+        """Packed operand -> its batch size, for those that are certainly not flattened although offsets are given."""
+        found: dict[str, Dim] = {}
+        for packed in self.contract.each(Packed):
+            if self.given(packed.by) is not True:
+                continue
+            for name in packed.operands:
+                facts = self.tensor(name)
+                batch = facts.dim(0) if facts is not None else None
+                if batch is not None and differs(batch, 1):
+                    found[name] = batch
+        return found
+
+    def annotation(self, name: str) -> Annotation:
+        """The annotation of a parameter, narrowed to the forms that the flags of this call leave."""
+        annotation = self.contract.by_name[name].annotation
+        for form in self.contract.each(Form):
+            if form.parameter == name and self.on(form.flag) is form.value:
+                annotation = parse(form.text)
+        for order in self.contract.each(VFirst):
+            if name in order.states and order.flag is not None:
+                flag = self.on(order.flag)
+                if flag is not None:
+                    annotation = _in_order(annotation, ("V", "K") if flag else ("K", "V"))
+        return annotation
 
     def tensors(self) -> Iterator[tuple[str, TensorFacts]]:
         """The arguments that are certainly tensors, in the order of the signature."""
@@ -156,38 +209,72 @@ class Call:
         return unify(self)
 
 
+def _in_order(annotation: Annotation, last: tuple[str, str]) -> Annotation:
+    """The annotation with only the tensors whose last two axes are named so, where there are any."""
+    kept = tuple(s for s in annotation.tensors if s.axes is not None and s.axes.names[-2:] == last)
+    return replace(annotation, tensors=kept) if kept else annotation
+
+
+#: Whose sizes count first: a gate is wrong by the operands, a state by both.
+_PRECEDENCE = ("operand", "gate", "gate parameter", "state", "index", "ring", "cursor", "offsets")
+
+
 def unify(call: Call) -> Unification:
-    """Bind dimension names to sizes argument by argument, in the order of the signature.
+    """Bind dimension names to sizes: operands first, then gates, gate parameters, states, and the rest.
 
     Of several alternatives the one of the right rank counts; a fault is one only if every alternative has it.
-    Expressions (`HV*K`) are judged at the end, once all names are bound; names bind from plain axes only.
+    Expressions (`HV*K`) are judged at the end, once all names are bound; names bind from plain axes only, and not
+    from an argument that contradicts a name already bound.
     """
     bound: dict[str, list[Bound]] = {}
     sizes: list[SizeFault] = []
     ranks: list[RankFault] = []
     later: list[tuple[str, TensorFacts, list[TensorSpec]]] = []
-    for name, facts in call.tensors():
-        parameter = call.contract.by_name[name]
-        fitting = _fitting(parameter.annotation, facts)
+    _count_sequences(call, bound)
+    roles = call.contract.roles
+    for name, facts in sorted(call.tensors(), key=lambda item: _PRECEDENCE.index(roles[item[0]])):
+        annotation = call.annotation(name)
+        fitting = _fitting(annotation, facts)
         if fitting is None:
             continue
         if not fitting:
-            allowed = parameter.annotation.ranks
-            assert facts.rank is not None and allowed is not None
-            ranks.append(RankFault(name, facts.rank, tuple(sorted(allowed))))
+            allowed = annotation.ranks or frozenset()
+            ranks.append(RankFault(name, facts.rank or 0, tuple(sorted(allowed))))
             continue
         if len(fitting) == 1:
-            sizes.extend(_names(name, facts, fitting[0], bound))
+            sizes.extend(_names(name, facts, fitting[0], bound, call.unflattened))
         later.append((name, facts, fitting))
-    sequences = next((call.sequences(c.by) for c in call.contract.each(PerSequence)), None)
-    if sequences is not None and "N" not in bound:
-        bound["N"] = [Bound(sequences, next(call.contract.each(PerSequence)).by, 0)]
     flat = Unification({name: tuple(entries) for name, entries in bound.items()}, (), ())
     for name, facts, fitting in later:
-        faults = [list(_expressions(name, facts, spec, flat, whole=len(fitting) > 1)) for spec in fitting]
+        faults = [
+            list(_expressions(name, facts, spec, flat, whole=len(fitting) > 1)) for spec in fitting
+        ]
         if all(faults):
             sizes.extend(faults[0])
+    order = {parameter.name: index for index, parameter in enumerate(call.contract.parameters)}
+    sizes.sort(key=lambda fault: (order[fault.parameter], fault.axis))
+    ranks.sort(key=lambda fault: order[fault.parameter])
     return Unification(flat.bound, tuple(sizes), tuple(ranks))
+
+
+def _count_sequences(call: Call, bound: dict[str, list[Bound]]) -> None:
+    """Bind N to the number of sequences: by the offsets, or by the batch where there certainly are none."""
+    for clause in call.contract.each(PerSequence):
+        count = call.sequences(clause.by)
+        if count is not None:
+            bound["N"] = [Bound(count, clause.by, 0)]
+            return
+        if clause.dense is None or call.given(clause.by) is not False:
+            continue
+        for name, facts in call.tensors():
+            specs = call.annotation(name).tensors
+            axes = specs[0].axes if len(specs) == 1 else None
+            if axes is None or clause.dense not in axes.names or axes.rank != facts.rank:
+                continue
+            size = facts.dim(axes.names.index(clause.dense))
+            if size is not None:
+                bound["N"] = [Bound(size, name, axes.names.index(clause.dense))]
+                return
 
 
 def _fitting(annotation: Annotation, facts: TensorFacts) -> list[TensorSpec] | None:
@@ -224,17 +311,27 @@ def _axes(facts: TensorFacts, spec: TensorSpec) -> Iterator[tuple[int, str, Dim]
 
 
 def _names(
-    name: str, facts: TensorFacts, spec: TensorSpec, bound: dict[str, list[Bound]]
-) -> Iterator[SizeFault]:
+    name: str,
+    facts: TensorFacts,
+    spec: TensorSpec,
+    bound: dict[str, list[Bound]],
+    unflattened: Mapping[str, Dim],
+) -> list[SizeFault]:
+    faults: list[SizeFault] = []
+    fresh: dict[str, Bound] = {}
     for axis, text, size in _axes(facts, spec):
-        if not text.isidentifier():
+        if not text.isidentifier() or (axis < 2 and name in unflattened):
             continue
-        entries = bound.setdefault(text, [])
-        clash = next((entry for entry in entries if differs(entry.size, size)), None)
+        known = bound.get(text, [fresh[text]] if text in fresh else [])
+        clash = next((entry for entry in known if differs(entry.size, size)), None)
         if clash is not None:
-            yield SizeFault(name, axis, text, size, clash.size, clash.parameter)
+            faults.append(SizeFault(name, axis, text, size, clash.size, clash.parameter))
         else:
-            entries.append(Bound(size, name, axis))
+            fresh[text] = Bound(size, name, axis)
+    if not faults:
+        for text, entry in fresh.items():
+            bound.setdefault(text, []).append(entry)
+    return faults
 
 
 def _expressions(
@@ -247,7 +344,8 @@ def _expressions(
             continue
         expected = evaluate(text, dims)
         if expected is not None and differs(size, expected):
-            sources = [unified.bound[part][0].parameter for part in sorted(dims) if part in text.replace("*", " ").replace("+", " ").split()]
+            names = names_in(text)
+            sources = [unified.bound[part][0].parameter for part in sorted(dims) if part in names]
             yield SizeFault(name, axis, text, size, expected, sources[0] if sources else None)
 
 

@@ -6,7 +6,7 @@ Each clause is plain data. A catalogue module attaches them as decorators; a rul
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,17 @@ class States:
 
 @dataclass(frozen=True, slots=True)
 class Indices:
-    """Slot indices into a pool; `live_zero` where slot 0 is an ordinary slot and negatives are padding."""
+    """Slot indices into a pool.
+
+    live_zero: slot 0 is an ordinary slot; otherwise it is reserved for padding.
+    negatives: negative indices are padding; otherwise they reach in front of the pool.
+    pool: the parameter that holds the slots on axis 0.
+    """
 
     parameters: tuple[str, ...]
     live_zero: bool = True
+    negatives: bool = True
+    pool: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +73,39 @@ class Rings:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """`parameter` has this many elements in all, in any shape (`at_least`: or more)."""
+    """`parameter` has this many elements in all, in any shape (`at_least`: or more).
+
+    flag, value: the law holds where the flag has that value.
+    """
 
     parameter: str
     count: str
     at_least: bool = False
+    flag: str | None = None
+    value: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Where `flag` has `value`, the annotation of `parameter` is `text`: one of the forms that the signature allows."""
+
+    parameter: str
+    text: str
+    flag: str
+    value: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
     """The parameters are read with assumed strides.
 
-    axis: "all" (contiguous), or "last" (only the last axis has unit stride).
+    trailing: how many of the last axes lie dense in memory; None for all of them (contiguous).
     outcome: what a strided one leads to, "refused" (an exception) or "misread" (wrong numbers in silence).
     unless: a flag that makes the callee copy first.
     """
 
     parameters: tuple[str, ...]
-    axis: Literal["all", "last"] = "all"
+    trailing: int | None = None
     outcome: Literal["refused", "misread"] = "refused"
     unless: str | None = None
 
@@ -178,7 +200,23 @@ class Covers:
 
 @dataclass(frozen=True, slots=True)
 class SameDevice:
-    """All tensors are on one device."""
+    """All tensors are on one device, but for copies that are meant for the host."""
+
+    but: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SameDtype:
+    """The parameters that are given share one dtype."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWidth:
+    """The last axis of `parameter` is `2*H*K + HV*V` for a whole number H of key heads that divides HV."""
+
+    parameter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +246,10 @@ class StrictOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Swallows:
-    """Unknown keywords vanish in `**kwargs`, from which only `reads` are read."""
+    """Unknown keywords vanish in `**kwargs`, from which `reads` are read and `refuses` raise."""
 
     reads: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,35 +271,38 @@ class Drift:
     where: str
 
 
-Clause = Union[
-    AtMost,
-    Boundaries,
-    Covers,
-    Dense,
-    Drift,
-    Elements,
-    Exclusive,
-    Gate,
-    GateParameters,
-    Indices,
-    Multiple,
-    Needs,
-    OffsetsEnd,
-    OneOf,
-    Packed,
-    PerSequence,
-    PoolPair,
-    PowerOfTwo,
-    ReadOnlyWith,
-    Rings,
-    SameDevice,
-    States,
-    StrictOffsets,
-    Swallows,
-    Together,
-    VFirst,
-    Within,
-]
+Clause: TypeAlias = (
+    AtMost
+    | Boundaries
+    | Covers
+    | Dense
+    | Drift
+    | Elements
+    | Exclusive
+    | Form
+    | Gate
+    | GateParameters
+    | Indices
+    | Multiple
+    | Needs
+    | OffsetsEnd
+    | OneOf
+    | Packed
+    | PackedWidth
+    | PerSequence
+    | PoolPair
+    | PowerOfTwo
+    | ReadOnlyWith
+    | Rings
+    | SameDevice
+    | SameDtype
+    | States
+    | StrictOffsets
+    | Swallows
+    | Together
+    | VFirst
+    | Within
+)
 
 
 def show(clause: Clause) -> str:
@@ -277,15 +319,22 @@ def show(clause: Clause) -> str:
             return f"gate parameters: {', '.join(parameters)}"
         case States(parameters):
             return f"states: {', '.join(parameters)}"
-        case Indices(parameters, live_zero):
-            padding = "negative is padding" if live_zero else "slot 0 and below are padding"
+        case Indices(parameters, live_zero, negatives):
+            padding = "slot 0 and below are padding"
+            if live_zero:
+                padding = "negative is padding" if negatives else "none is padding"
             return f"slot indices: {', '.join(parameters)} ({padding})"
         case Rings(caches, cursors):
             return f"rings: {', '.join(caches)}; cursors: {', '.join(cursors)}"
-        case Elements(parameter, count, more):
-            return f"{parameter}: {count} elements{' or more' if more else ''}"
-        case Dense(parameters, axis, outcome, unless):
-            what = "last axis dense" if axis == "last" else "dense"
+        case Elements(parameter, count, more, flag, value):
+            when = f" with {flag}={value}" if flag else ""
+            return f"{parameter}: {count} elements{' or more' if more else ''}{when}"
+        case Form(parameter, text, flag, value):
+            return f"{parameter}: {text} with {flag}={value}"
+        case Dense(parameters, trailing, outcome, unless):
+            what = "dense" if trailing is None else "last axis dense"
+            if trailing is not None and trailing > 1:
+                what = f"last {trailing} axes dense"
             but = f", unless {unless} is true" if unless else ""
             return f"{', '.join(parameters)}: {what}, otherwise {outcome}{but}"
         case ReadOnlyWith(flag, parameters):
@@ -311,16 +360,22 @@ def show(clause: Clause) -> str:
             return f"powers of two: {', '.join(dims)}"
         case Covers(long, short, axis):
             return f"{', '.join(long)} cover {short} on axis {axis}"
-        case SameDevice():
-            return "all tensors on one device"
+        case SameDevice(but):
+            return "all tensors on one device" + (f", but {', '.join(but)}" if but else "")
+        case SameDtype(parameters):
+            return f"one dtype: {', '.join(parameters)}"
+        case PackedWidth(parameter):
+            return f"{parameter}: last axis 2*H*K + HV*V for a whole H that divides HV"
         case VFirst(states, flag):
             return f"{', '.join(states)}: [.., V, K]{f' with {flag}' if flag else ''}"
         case OffsetsEnd(by, tokens_of, exact):
             return f"{by} ends at {'' if exact else 'or before '}the tokens of {tokens_of}"
         case StrictOffsets(by):
             return f"{by} strictly increases"
-        case Swallows(reads):
-            return f"unknown keywords vanish{f'; read: {", ".join(reads)}' if reads else ''}"
+        case Swallows(reads, refuses):
+            read = f"; read: {', '.join(reads)}" if reads else ""
+            refused = f"; refused: {', '.join(refuses)}" if refuses else ""
+            return f"unknown keywords vanish{read}{refused}"
         case Boundaries(by, operands, instead):
             return f"takes boundaries by {' or '.join((by, *instead))} for {', '.join(operands)}"
         case Drift(position, now, was, where):

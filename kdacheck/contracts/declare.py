@@ -10,7 +10,15 @@ from kdacheck.contracts.model import REQUIRED, Contract, Parameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_CO_VARARGS = 0x04
+
+class Written:
+    """A default that is known by its text only, such as `torch.float32`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def clause(*clauses: Clause) -> Callable[[F], F]:

@@ -1,0 +1,123 @@
+"""cuLA: chunked KDA, the Hopper prefill and the decode update."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kdacheck.contracts.clauses import (
+    Boundaries,
+    Elements,
+    Gate,
+    GateParameters,
+    Needs,
+    OffsetsEnd,
+    Packed,
+    PerSequence,
+    ReadOnlyWith,
+    States,
+    Swallows,
+    Within,
+)
+from kdacheck.contracts.declare import callee, clause
+
+if TYPE_CHECKING:
+    from jaxtyping import BFloat16, Float, Float32, Int, Int32
+    from torch import Tensor
+
+_OPERANDS = ("q", "k", "v", "g", "beta")
+
+_LAWS = (
+    Packed(_OPERANDS, by="cu_seqlens"),
+    Gate(("g", "beta")),
+    GateParameters(("A_log", "dt_bias")),
+    Elements("A_log", "H"),
+    Elements("dt_bias", "H*K"),
+    ReadOnlyWith("use_gate_in_kernel", ("A_log", "dt_bias")),
+    Needs(("use_gate_in_kernel",), ("A_log",)),
+    Needs(("use_gate_in_kernel", "safe_gate"), ("lower_bound",)),
+    Within("lower_bound", -5, 0, flags=("use_gate_in_kernel", "safe_gate")),
+    States(("initial_state",)),
+    PerSequence("initial_state", by="cu_seqlens", dense="B"),
+    OffsetsEnd("cu_seqlens", tokens_of="q"),
+)
+
+
+@callee("cula.kda.chunk_kda", package="cula")
+@clause(
+    *_LAWS,
+    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
+    Swallows(reads=("A_log", "dt_bias")),
+)
+def chunk_kda(
+    q: BFloat16[Tensor, "B T H K"],
+    k: BFloat16[Tensor, "B T H K"],
+    v: BFloat16[Tensor, "B T H V"],
+    g: Float[Tensor, "B T H K"],
+    beta: BFloat16[Tensor, "B T H"] | Float32[Tensor, "B T H"],
+    scale: float | None = None,
+    initial_state: Float32[Tensor, "N H _ _"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_gate_in_kernel: bool = False,
+    cu_seqlens: Int32[Tensor, "N+1"] | None = None,
+    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
+    safe_gate: bool = False,
+    lower_bound: float | None = None,
+    disable_recompute: bool = False,
+    return_intermediate_states: bool = False,
+    cp_context: Any = None,
+    transpose_state_layout: bool = False,
+    *,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+):
+    """The parameter order of FLA 0.4.2; offsets are int32."""
+
+
+@callee("cula.kda.kda_prefill_hopper", "cula.kda.cula_kda_prefill", package="cula")
+@clause(
+    *_LAWS,
+    Boundaries("cu_seqlens", _OPERANDS),
+    Swallows(reads=("A_log", "dt_bias")),
+)
+def kda_prefill_hopper(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T H V"],
+    g: Float[Tensor, "B T H K"],
+    beta: Float[Tensor, "B T H"],
+    scale: float | None = None,
+    initial_state: Float32[Tensor, "N H _ _"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_gate_in_kernel: bool = False,
+    safe_gate: bool = False,
+    lower_bound: float | None = None,
+    cu_seqlens: Int32[Tensor, "N+1"] | None = None,
+    *,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+): ...
+
+
+@callee("cula.kda.kda_decode", package="cula")
+@clause(GateParameters(("A_log", "dt_bias")), States(("initial_state_source",)))
+def kda_decode(
+    A_log: Float[Tensor, "..."],
+    dt_bias: Float[Tensor, "..."],
+    q: Float[Tensor, "_ _ _ _"],
+    k: Float[Tensor, "_ _ _ _"],
+    v: Float[Tensor, "_ _ _ _"],
+    a: Float[Tensor, "..."],
+    b: Float[Tensor, "..."],
+    initial_state_source: Float[Tensor, "..."],
+    initial_state_indices: Int[Tensor, "..."],
+    cu_seqlens: Int[Tensor, "_"] | None = None,
+    scale: float | None = None,
+    use_qk_l2norm_in_kernel: bool = True,
+    softplus_beta: float = 1.0,
+    softplus_threshold: float = 20.0,
+    out: Float[Tensor, "..."] | None = None,
+    state_layout: str = "vk",
+):
+    """Shapes alone say whether rows or packed tokens are meant; offsets are ignored."""
