@@ -44,8 +44,7 @@ def launch(
     sequences = cu_seqlens.shape[0] - 1 if packed else batch
     device = q.device
     half = v.dtype != torch.float32
-    # A float32 tile of 256 keys is too large for shared memory unless the chunk is halved.
-    size = 64 if width <= 128 and half else 32
+    size = _chunk_size(width, half)
     every = CHUNK // size
     rows = tokens // size + sequences if packed else batch * -(-tokens // size)
     tall = tokens // CHUNK + sequences if packed else batch * -(-tokens // CHUNK)
@@ -134,6 +133,11 @@ def launch(
         every,
     )
     return out, befores
+
+
+def _chunk_size(width: int, half: bool) -> int:
+    """Tokens per chunk: wide or float32 tiles outgrow shared memory unless the chunk is halved."""
+    return 64 if width <= 128 and half else 32
 
 
 def _tile(programs: int, value_width: int) -> str:

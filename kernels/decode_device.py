@@ -1,0 +1,249 @@
+"""Helion kernels of one decode step and of verification. The mathematics is in `reference`.
+
+A decode step needs the state twice, against the key and against the query. Both are read off the old state at once::
+
+    S' k = S (exp(g) k)        o = S (exp(g) q) + d (k . q)        d = beta (v - S' k)
+
+so that the state crosses the registers in one pass. ReplaySSM keeps the last writes d_l with their keys and decays beside a
+state S_0 that is rewritten only when the ring is full. Its state need not be rebuilt to be read: with W_l the decay since
+write l and W_0 that since S_0::
+
+    S k = S_0 (W_0 k) + sum_l d_l (W_l k_l . k)
+
+one pass over S_0 again, and a few scalars.
+"""
+
+from __future__ import annotations
+
+import helion
+import helion.language as hl
+import torch
+
+
+def _log_decay(
+    raw: torch.Tensor, A_log: torch.Tensor, lower_bound: float, bounded: bool
+) -> torch.Tensor:
+    rate = torch.exp(A_log)
+    if bounded:
+        return lower_bound * torch.sigmoid(rate * raw)
+    return -rate * torch.where(raw > 20.0, raw, torch.log(1.0 + torch.exp(raw)))
+
+
+def packed_decode(
+    mixed: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    pool: torch.Tensor,
+    slots: torch.Tensor,
+    out: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    normalize: hl.constexpr,
+    bounded: hl.constexpr,
+) -> None:
+    """One token per row: out [B, HV, V], and the state of its slot in place; a negative slot gives zeros."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
+    H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
+    block_v = hl.register_block_size(1, V)
+    for tile_b, tile_head, tile_v in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, block_v]
+    ):
+        row = tile_b.id
+        hv = tile_head.id
+        slot = slots[row].to(torch.int64)
+        if slot >= 0:
+            state = pool[slot, hv, tile_v, :].float()
+            h = hv // (HV // H)
+            key = hl.arange(K)
+            q = hl.load(mixed, [row, h * K + key]).float()
+            k = hl.load(mixed, [row, H * K + h * K + key]).float()
+            v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+            raw = hl.load(a, [row, hv * K + key]).float()
+            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+            decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+            beta = torch.sigmoid(b[row, hv].float())
+            if normalize:
+                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+            q = q * scale
+            state = state * decay[None, :]
+            recalled = (state * k[None, :]).sum(-1)
+            read = (state * q[None, :]).sum(-1)
+            write = beta * (v - recalled)
+            out[row, hv, tile_v] = (read + write * (k * q).sum(-1)).to(out.dtype)
+            state = state + write[:, None] * k[None, :]
+            pool[slot, hv, tile_v, :] = state.to(pool.dtype)
+        else:
+            out[row, hv, tile_v] = hl.zeros([tile_v], dtype=out.dtype)
+
+
+def replayssm_decode(
+    mixed: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    pool: torch.Tensor,
+    d_cache: torch.Tensor,
+    k_cache: torch.Tensor,
+    g_cache: torch.Tensor,
+    slots: torch.Tensor,
+    write_pos: torch.Tensor,
+    force_flush: torch.Tensor,
+    out: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    normalize: hl.constexpr,
+    bounded: hl.constexpr,
+    forced: hl.constexpr,
+) -> None:
+    """One token per row against a ring of past writes; a full ring, or force_flush, folds them into the state."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
+    L = hl.specialize(d_cache.size(2))
+    ring = helion.next_power_of_2(L)
+    H = hl.specialize(k_cache.size(1))
+    block_v = hl.register_block_size(1, V)
+    for tile_b, tile_head, tile_v in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, block_v]
+    ):
+        row = tile_b.id
+        hv = tile_head.id
+        slot = slots[row].to(torch.int64)
+        if slot >= 0:
+            state = pool[slot, hv, tile_v, :].float()
+            h = hv // (HV // H)
+            key = hl.arange(K)
+            past = hl.arange(ring)
+            filled = write_pos[row].to(torch.int32)
+            held = past < filled
+            # The reshapes do nothing on the chip; the interpreter keeps an axis for slot.
+            old_g = hl.load(g_cache, [slot, hv, past, key], extra_mask=held[:, None])
+            old_g = old_g.float().reshape(ring, K)
+            old_k = hl.load(k_cache, [slot, h, past, key], extra_mask=held[:, None])
+            old_k = old_k.float().reshape(ring, K)
+            old_d = hl.load(d_cache, [slot, hv, past, tile_v.index], extra_mask=held[:, None])
+            old_d = old_d.float().reshape(ring, tile_v.block_size)
+            q = hl.load(mixed, [row, h * K + key]).float()
+            k = hl.load(mixed, [row, H * K + h * K + key]).float()
+            v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+            raw = hl.load(a, [row, hv * K + key]).float()
+            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+            gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
+            beta = torch.sigmoid(b[row, hv].float())
+            if normalize:
+                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+            q = q * scale
+            total = old_g.sum(0) + gate
+            # min: the rounding of a running sum must not let an old write grow.
+            since = torch.clamp_max(total[None, :] - torch.cumsum(old_g, 0), 0.0)
+            aged = old_k * torch.exp(since)
+            kept = torch.exp(total)
+            recalled = (state * (kept * k)[None, :]).sum(-1)
+            recalled = recalled + (old_d * (aged * k[None, :]).sum(-1)[:, None]).sum(0)
+            read = (state * (kept * q)[None, :]).sum(-1)
+            read = read + (old_d * (aged * q[None, :]).sum(-1)[:, None]).sum(0)
+            write = beta * (v - recalled)
+            out[row, hv, tile_v] = (read + write * (k * q).sum(-1)).to(out.dtype)
+            flush = filled == L - 1
+            if forced:
+                flush = flush | (force_flush[row] != 0)
+            if flush:
+                state = state * kept[None, :] + write[:, None] * k[None, :]
+                left = total
+                for step in range(filled):
+                    left = left - g_cache[slot, hv, step, :].float()
+                    rank_one = k_cache[slot, h, step, :].float() * torch.exp(
+                        torch.clamp_max(left, 0.0)
+                    )
+                    state = state + (
+                        d_cache[slot, hv, step, tile_v].float()[:, None] * rank_one[None, :]
+                    )
+                pool[slot, hv, tile_v, :] = state.to(pool.dtype)
+            else:
+                d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
+                if tile_v.begin == 0:
+                    g_cache[slot, hv, filled, :] = gate
+                    if hv % (HV // H) == 0:
+                        k_cache[slot, h, filled, :] = k.to(k_cache.dtype)
+        else:
+            out[row, hv, tile_v] = hl.zeros([tile_v], dtype=out.dtype)
+
+
+def verify(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    pool: torch.Tensor,
+    slots: torch.Tensor,
+    offsets: torch.Tensor,
+    snapshots: torch.Tensor,
+    places: torch.Tensor,
+    parents: torch.Tensor,
+    out: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    sequences: int,
+    steps: int,
+    length: int,
+    place_stride: int,
+    step_stride: int,
+    bounded: hl.constexpr,
+    tree: hl.constexpr,
+) -> None:
+    """Candidate tokens of each sequence from its committed state, a snapshot of the state after each.
+
+    Snapshot (place, step) is row ``place * place_stride + step * step_stride`` of ``snapshots``: Helion takes one index tensor.
+    """
+    H = hl.specialize(q.size(1))
+    HV = hl.specialize(v.size(1))
+    K = hl.specialize(q.size(2))
+    V = hl.specialize(v.size(2))
+    block_v = hl.register_block_size(1, V)
+    for tile_n, tile_head, tile_v in hl.tile([sequences, HV, V], block_size=[1, 1, block_v]):
+        n = tile_n.id
+        hv = tile_head.id
+        h = hv // (HV // H)
+        slot = slots[n].to(torch.int64)
+        place = places[n].to(torch.int64)
+        begin = torch.clamp_min(offsets[n].to(torch.int32), 0)
+        end = torch.clamp_max(offsets[n + 1].to(torch.int32), length)
+        # A snapshot past the buffer would belong to somebody else.
+        end = torch.minimum(end, begin + steps)
+        committed = pool[torch.clamp_min(slot, 0), hv, tile_v, :].float()
+        state = torch.where(slot >= 0, committed, 0.0)
+        rate = A_log[hv].float()
+        bias = dt_bias[hv, :].float()
+        for step in range(end - begin):
+            token = begin + step
+            if tree:
+                parent = torch.clamp_min(parents[n, step].to(torch.int64), 0)
+                source = torch.clamp_min(place, 0) * place_stride + parent * step_stride
+                earlier = snapshots[source, hv, tile_v, :].float()
+                state = torch.where((place >= 0) & (step > 0), earlier, state)
+            query = q[token, h, :].float()
+            key = k[token, h, :].float()
+            query = query * (scale * torch.rsqrt((query * query).sum(-1) + 1e-6))
+            key = key * torch.rsqrt((key * key).sum(-1) + 1e-6)
+            decay = torch.exp(
+                _log_decay(a[token, hv, :].float() + bias, rate, lower_bound, bounded)
+            )
+            beta = torch.sigmoid(b[token, hv].float())
+            state = state * decay[None, :]
+            recalled = (state * key[None, :]).sum(-1)
+            write = beta * (v[token, hv, tile_v].float() - recalled)
+            state = state + write[:, None] * key[None, :]
+            out[token, hv, tile_v] = (state * query[None, :]).sum(-1).to(out.dtype)
+            if place >= 0:
+                target = place * place_stride + step * step_stride
+                snapshots[target, hv, tile_v, :] = state.to(snapshots.dtype)
