@@ -133,14 +133,17 @@ def _close(pattern: str, position: int) -> int:
 
 def _bracket(inside: str) -> str:
     negated = inside[0] in "!^"
-    characters = iter(inside[negated:])
-    safe = []
-    for char in characters:
-        if char == "\\":
-            char = next(characters)
-        elif char == "-":
-            safe.append("-")
-            continue
-        safe.append(re.escape(char))
+    characters: list[tuple[str, str]] = re.findall(r"(\\?)(.)", inside[negated:], re.DOTALL)
+    members = []
+    position = 0
+    while position < len(characters):
+        low = characters[position][1]
+        members.append(re.escape(low))
+        position += 1
+        if position + 1 < len(characters) and characters[position] == ("", "-"):
+            high = characters[position + 1][1]
+            if low <= high:  # one that runs backwards holds nothing
+                members.append(f"{re.escape(low)}-{re.escape(high)}")
+            position += 2
     # a bracket never stands for a slash
-    return f"(?!/)[{'^' if negated else ''}{''.join(safe)}]"
+    return f"(?!/)[{'^' if negated else ''}{''.join(members)}]"
