@@ -88,11 +88,11 @@ def process() -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def write() -> Callable[..., pathlib.Path]:
-    """Writes a file below the current folder, with the folders it needs."""
+def write(project: pathlib.Path) -> Callable[..., pathlib.Path]:
+    """Writes a file of the project, with the folders it needs."""
 
     def write(name: str, text: str | bytes) -> pathlib.Path:
-        path = pathlib.Path(name)
+        path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
