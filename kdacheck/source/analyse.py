@@ -1,0 +1,197 @@
+"""From the bytes of a file to findings."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import tokenize
+import warnings
+from collections.abc import Iterable, Mapping
+
+from kdacheck.finding import Finding, Origin, Position
+from kdacheck.source import select
+
+
+class Unreadable(Exception):
+    """A file that cannot be decoded or parsed, with where and why."""
+
+    def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.row = row
+        self.column = column
+
+
+def decode(data: bytes) -> str:
+    """The text of a file, by its byte order mark or coding line, else UTF-8. Raises Unreadable."""
+    if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        at = data.index(b"\0")
+        row = data.count(b"\n", 0, at) + 1
+        raise Unreadable("the file holds a null byte, which Python does not read", row)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        raise Unreadable(f"the file cannot be decoded: {error.msg}") from None
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(
+            f"the file is not {encoding}: {error.reason} (name its encoding in a coding line)", row
+        ) from None
+    except LookupError:
+        raise Unreadable(f"the file names an unknown encoding: {encoding}") from None
+
+
+def _outline(text: str, filename: str, name: str) -> select.Outline | None:
+    """The outline of a file, None where the running Python cannot parse it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, filename)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    try:
+        return select.outline(tree, name)
+    except RecursionError:
+        return None
+
+
+def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Finding]:
+    """The findings of one file that mentions a contracted callee.
+
+    versions: distribution -> release, for those that are not to be taken as the newest known.
+    Raises Unreadable for a file that cannot be decoded or parsed.
+    """
+    from kdacheck.source.module import dotted_name
+
+    text = decode(data)
+    name = dotted_name(filename)
+    outline = _outline(text, filename, name)
+    if outline is not None and not outline.relevant:
+        return []
+
+    import libcst as cst
+
+    try:
+        tree = cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        raise Unreadable(f"the file cannot be parsed: {_reason(error)}", error.raw_line, error.raw_column + 1) from None
+    except (RecursionError, ValueError, MemoryError) as error:
+        raise Unreadable(f"the file cannot be parsed: {type(error).__name__}") from None
+
+    from kdacheck.source.interpreter import Interpreter
+    from kdacheck.source.module import Module
+
+    module = Module(filename, tree, name)
+    relevant = (
+        outline.relevant
+        if outline is not None
+        else frozenset(range(len(module.definitions) + 1))
+    )
+    interpreter = Interpreter(module, versions, relevant)
+    interpreter.run_module()
+    for definition in module.definitions:
+        if definition.is_class or definition.number not in relevant:
+            continue
+        if definition.owner is None or definition.owner.is_class:
+            interpreter.run_root(definition)
+    return list(_findings(interpreter))
+
+
+def _reason(error: object) -> str:
+    return str(getattr(error, "message", error)).strip().rstrip(".").split("\n")[-1]
+
+
+def _findings(interpreter: object) -> Iterable[Finding]:
+    from kdacheck.source.interpreter import Interpreter
+
+    assert isinstance(interpreter, Interpreter)
+    found = interpreter.found
+    direct = {(f.rule.code, f.call) for f in found if not f.chain}
+    seen: set[tuple[object, ...]] = set()
+    for item in found:
+        if item.chain and (item.rule.code, item.call) in direct:
+            continue
+        finding = _finding(item)
+        key = (finding.code, finding.location, finding.parameter)
+        if key not in seen:
+            seen.add(key)
+            yield finding
+
+
+def _finding(item: object) -> Finding:
+    from kdacheck.source.judge import Found
+
+    assert isinstance(item, Found)
+    violation, rule = item.violation, item.rule
+    node, call = item.node, item.call
+    module = item.module
+    if item.chain:
+        node = call = item.chain[0][0]
+    start, end = module.position(node)
+    first, last = module.position(call)
+    release = " ".join(filter(None, (item.contract.package, item.version)))
+    label = item.path.rpartition(".")[2] if item.path.rpartition(".")[2] not in ("fwd", "forward") else ".".join(item.path.split(".")[-2:])
+    where = f"`{label}`" + (f" ({release})" if release else "")
+    message = f"{where}: {violation.message}"
+    if item.chain:
+        message += f" (via {' -> '.join(name for _, name in item.chain)})"
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        message=message,
+        remedy=violation.remedy or rule.remedy,
+        filename=module.filename,
+        location=Position(*start),
+        end_location=Position(*end),
+        callee=item.path,
+        version=item.version or None,
+        parameter=violation.parameter or violation.keyword,
+        origins=tuple(_origins(item)),
+        span=(first[0], last[0]),
+    )
+
+
+def _origins(item: object) -> Iterable[Origin]:
+    from kdacheck.source.judge import Found
+    from kdacheck.source.origins import Made
+
+    assert isinstance(item, Found)
+    origins = getattr(item.facts, "origins", None) or {}
+    made = origins.get(item.violation.aspect or "")
+    if isinstance(made, Made) and made.node is not item.node:
+        start, end = made.module.position(made.node)
+        yield Origin(
+            f"`{item.violation.parameter}`: {made.what} made it {describe(item)}",
+            made.module.filename,
+            Position(*start),
+            Position(*end),
+        )
+    if item.chain:
+        start, end = item.module.position(item.call)
+        yield Origin("the call is here", item.module.filename, Position(*start), Position(*end))
+
+
+def describe(item: object) -> str:
+    """What the origin made of the argument, by the aspect at fault."""
+    from kdacheck.facts import TensorFacts, show
+    from kdacheck.source.judge import Found
+
+    assert isinstance(item, Found) and isinstance(item.facts, TensorFacts)
+    facts = item.facts
+    match item.violation.aspect:
+        case "dtype":
+            return " or ".join(sorted(facts.dtypes or ()))
+        case "device":
+            return f"on {facts.device}"
+        case "layout" if facts.strides is not None:
+            strides = ", ".join("?" if s is None else show(s) for s in facts.strides)
+            return f"{facts.describe_shape()} with strides ({strides})"
+        case "layout":
+            return f"{facts.describe_shape()}, not dense"
+        case "values" if facts.values is not None and len(facts.values) <= 16:
+            return str(list(facts.values))
+        case _:
+            return facts.describe_shape()

@@ -1,0 +1,669 @@
+"""Values of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
+from kdacheck.facts.dims import add, floor_divide, multiply, symbol
+from kdacheck.source import narrowing
+from kdacheck.source import torch_semantics as torch
+from kdacheck.source.integers import as_dim, from_dim
+from kdacheck.source.objects import Function, function, is_none
+from kdacheck.source.state import State, alternatives, any_of, opaque
+from kdacheck.source.values import (
+    NONE,
+    SOMETHING,
+    UNKNOWN,
+    AnyOf,
+    Items,
+    Repeated,
+    ShapeOf,
+    Span,
+    Table,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+
+_ARITHMETIC = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+    cst.AddAssign: "+",
+    cst.SubtractAssign: "-",
+    cst.MultiplyAssign: "*",
+    cst.DivideAssign: "/",
+    cst.FloorDivideAssign: "//",
+    cst.ModuloAssign: "%",
+    cst.PowerAssign: "**",
+    cst.MatrixMultiplyAssign: "@",
+    cst.BitAndAssign: "&",
+    cst.BitOrAssign: "|",
+    cst.BitXorAssign: "^",
+    cst.LeftShiftAssign: "<<",
+    cst.RightShiftAssign: ">>",
+}
+
+#: Integers and strings above this size are not computed: nothing we reason about is that large.
+_LARGE = 2**62
+
+
+def evaluate(interp: Interpreter, node: cst.BaseExpression, state: State) -> Value:
+    """The value of an expression in a state; what it does to names is done to the state."""
+    handler = _HANDLERS.get(type(node))
+    return handler(interp, node, state) if handler is not None else UNKNOWN
+
+
+def _name(interp: Interpreter, node: cst.Name, state: State) -> Value:
+    return interp.lookup(node.value, state)
+
+
+def _integer(interp: Interpreter, node: cst.Integer, state: State) -> Value:
+    try:
+        value = node.evaluated_value
+    except ValueError:
+        return SOMETHING
+    return Literal(value) if abs(value) < _LARGE else SOMETHING
+
+
+def _float(interp: Interpreter, node: cst.Float, state: State) -> Value:
+    return Literal(node.evaluated_value)
+
+
+def _string(interp: Interpreter, node: cst.SimpleString | cst.ConcatenatedString, state: State) -> Value:
+    try:
+        value = node.evaluated_value
+    except (SyntaxError, ValueError, RecursionError):
+        return SOMETHING
+    return Literal(value) if isinstance(value, (str, bytes)) else SOMETHING
+
+
+def _formatted(interp: Interpreter, node: cst.FormattedString, state: State) -> Value:
+    parts = []
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            parts.append(part.value)
+        elif isinstance(part, cst.FormattedStringExpression):
+            value = state.resolve(interp.evaluate(part.expression, state))
+            if isinstance(value, Literal) and not part.format_spec and not part.conversion:
+                parts.append(str(value.value))
+            else:
+                return SOMETHING
+    return Literal("".join(parts))
+
+
+def _ellipsis(interp: Interpreter, node: cst.Ellipsis, state: State) -> Value:
+    return Literal(...)
+
+
+def _elements(
+    interp: Interpreter, elements: Sequence[cst.BaseElement], state: State, kind: str
+) -> Value:
+    items: list[Value] = []
+    unknown = False
+    for element in elements:
+        value = interp.evaluate(element.value, state)
+        if isinstance(element, cst.StarredElement):
+            spread = interp.iterate(value, state)
+            if isinstance(spread, Items):
+                items.extend(spread.items)
+            else:
+                unknown = True
+        else:
+            items.append(value)
+    if unknown or len(items) > 4096:
+        return Repeated(UNKNOWN, kind)
+    return Items(tuple(items), kind)
+
+
+def _tuple(interp: Interpreter, node: cst.Tuple, state: State) -> Value:
+    return _elements(interp, node.elements, state, "tuple")
+
+
+def _list(interp: Interpreter, node: cst.List, state: State) -> Value:
+    return _elements(interp, node.elements, state, "list")
+
+
+def _set(interp: Interpreter, node: cst.Set, state: State) -> Value:
+    return _elements(interp, node.elements, state, "set")
+
+
+def _dict(interp: Interpreter, node: cst.Dict, state: State) -> Value:
+    table = Table()
+    for element in node.elements:
+        value = interp.evaluate(element.value, state)
+        if isinstance(element, cst.StarredDictElement):
+            table = merge_tables(table, value)
+        else:
+            assert isinstance(element, cst.DictElement)
+            key = interp.evaluate(element.key, state)
+            table = store(table, key, value)
+    return table
+
+
+def merge_tables(table: Table, more: Value) -> Table:
+    """`{**table, **more}`."""
+    if isinstance(more, AnyOf):
+        tables = [merge_tables(table, v) for v in more.values]
+        merged = any_of(tables)
+        return merged if isinstance(merged, Table) else Table({}, True)
+    if not isinstance(more, Table):
+        return Table({}, True, {**table.entries, **table.maybe})
+    maybe = {k: v for k, v in table.maybe.items() if k not in more.entries}
+    entries = {**table.entries, **more.entries}
+    for key, value in more.maybe.items():
+        if key in entries:
+            entries[key] = any_of((entries[key], value))
+        else:
+            maybe[key] = any_of((maybe[key], value)) if key in maybe else value
+    return Table(entries, table.open or more.open, maybe)
+
+
+def store(table: Table, key: Value, value: Value) -> Table:
+    """The dict after `table[key] = value`."""
+    if isinstance(key, Literal) and isinstance(key.value, (str, int, bool, float, type(None))):
+        maybe = {k: v for k, v in table.maybe.items() if k != key.value}
+        return Table({**table.entries, key.value: value}, table.open, maybe)
+    maybe = {**{k: any_of((v, value)) for k, v in table.entries.items()}, **table.maybe}
+    return Table({}, True, maybe)
+
+
+def _attribute(interp: Interpreter, node: cst.Attribute, state: State) -> Value:
+    value = interp.evaluate(node.value, state)
+    return interp.attribute(value, node.attr.value, node, state)
+
+
+def _subscript(interp: Interpreter, node: cst.Subscript, state: State) -> Value:
+    value = state.resolve(interp.evaluate(node.value, state))
+    index = _index(interp, node.slice, state)
+    return subscript(interp, value, index, node, state)
+
+
+def _index(
+    interp: Interpreter, elements: Sequence[cst.SubscriptElement], state: State
+) -> Value:
+    parts: list[Value] = []
+    for element in elements:
+        match element.slice:
+            case cst.Index(value=inner, star=star):
+                part = state.resolve(interp.evaluate(inner, state))
+                if star:
+                    spread = interp.iterate(part, state)
+                    if not isinstance(spread, Items):
+                        return UNKNOWN
+                    parts.extend(spread.items)
+                else:
+                    parts.append(interp.as_integer(part))
+            case cst.Slice(lower=lower, upper=upper, step=step):
+                bounds = [
+                    NONE
+                    if bound is None
+                    else interp.as_integer(state.resolve(interp.evaluate(bound, state)))
+                    for bound in (lower, upper, step)
+                ]
+                parts.append(Span(*bounds))
+    if len(parts) == 1 and not elements[0].comma:
+        return parts[0]
+    if len(parts) == 1 and isinstance(elements[0].comma, cst.MaybeSentinel):
+        return parts[0]
+    return Items(tuple(parts))
+
+
+def subscript(
+    interp: Interpreter, value: Value, index: Value, node: cst.CSTNode, state: State
+) -> Value:
+    match value:
+        case AnyOf(values):
+            return any_of(subscript(interp, v, index, node, state) for v in values if not is_none(v))
+        case TensorFacts():
+            return interp.torch_result(
+                torch.subscript(value, index), value, node, "indexing", state
+            )
+        case Items(items, kind):
+            return _item(items, index, kind)
+        case Repeated(element, kind):
+            return Repeated(element, kind) if isinstance(index, Span) else element
+        case Table(entries, opened, maybe):
+            if isinstance(index, Literal) and index.value.__hash__ is not None:
+                if index.value in entries:
+                    return entries[index.value]
+                return maybe.get(index.value, UNKNOWN)
+            if not opened and not maybe and entries:
+                return any_of(entries.values())
+            return UNKNOWN
+        case ShapeOf(handle):
+            return _axis(interp, handle, index, state)
+        case Unknown(_, handle) if handle and looks_like_tensor_index(index):
+            facts = interp.tensor_of(value, state)
+            if facts is not None:
+                return interp.torch_result(
+                    torch.subscript(facts, index), facts, node, "indexing", state
+                )
+            return UNKNOWN
+        case Unknown(_, handle) if handle and isinstance(index, Literal):
+            if isinstance(index.value, (str, int)):
+                return interp.memo((handle, ("item", index.value)), state)
+            return UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def looks_like_tensor_index(index: Value) -> bool:
+    """An index that no list or dict takes."""
+    if isinstance(index, Items):
+        return any(isinstance(part, Span) or is_none(part) for part in index.items) or any(
+            isinstance(part, Literal) and part.value is ... for part in index.items
+        )
+    if isinstance(index, Span):
+        return True
+    return isinstance(index, Literal) and (index.value is None or index.value is ...)
+
+
+def _item(items: tuple[Value, ...], index: Value, kind: str) -> Value:
+    match index:
+        case Literal(i) if type(i) is int:
+            return items[i] if -len(items) <= i < len(items) else UNKNOWN
+        case Integer():
+            return any_of(items) if items else UNKNOWN
+        case Span(start, stop, step):
+            parts = [p.value if isinstance(p, Literal) else ... for p in (start, stop, step)]
+            if any(p is ... or not (p is None or type(p) is int) for p in parts):
+                return Repeated(any_of(items), kind) if items else UNKNOWN
+            try:
+                return Items(items[slice(*parts)], kind)
+            except ValueError:
+                return UNKNOWN
+        case _:
+            return any_of(items) if items else UNKNOWN
+
+
+def _axis(interp: Interpreter, handle: int, index: Value, state: State) -> Value:
+    rank = state.ranks.get(handle)
+    match index:
+        case Literal(axis) if type(axis) is int:
+            return from_dim(state.resolve_dim(interp.size(handle, axis, rank)))
+        case Span(start, stop, Literal(None)):
+            low = start.value if isinstance(start, Literal) else ...
+            high = stop.value if isinstance(stop, Literal) else ...
+            low = 0 if low is None else low
+            if rank is not None and (high is None or type(high) is int) and type(low) is int:
+                axes = range(rank)[low:high]
+                return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in axes))
+            if type(low) is int and type(high) is int and low >= 0 and high >= 0:
+                return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, high)))
+            if type(low) is int and high is None and low < 0:
+                return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, 0)))
+            return Repeated(SOMETHING)
+        case _:
+            return Integer(symbol("size"))
+
+
+def _call(interp: Interpreter, node: cst.Call, state: State) -> Value:
+    return interp.call(node, state)
+
+
+def _conditional(interp: Interpreter, node: cst.IfExp, state: State) -> Value:
+    yes, no = narrowing.split(interp, node.test, state)
+    values = []
+    if yes is not None:
+        values.append(yes.resolve(interp.evaluate(node.body, yes)))
+    if no is not None:
+        values.append(no.resolve(interp.evaluate(node.orelse, no)))
+    return any_of(values)
+
+
+def _boolean(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
+    left = state.resolve(interp.evaluate(node.left, state))
+    is_and = isinstance(node.operator, cst.And)
+    decided = narrowing.truth(left)
+    if decided is not None and decided is not is_and:
+        return left
+    yes, no = narrowing.split(interp, node.left, state)
+    follow = yes if is_and else no
+    if follow is None:
+        return left
+    right = follow.resolve(interp.evaluate(node.right, follow))
+    if decided is not None:
+        return right
+    if is_and:
+        kept = [v for v in alternatives(left) if narrowing.truth(v) is not True]
+    else:
+        kept = [
+            Unknown(True, v.handle) if isinstance(v, Unknown) else v
+            for v in alternatives(left)
+            if narrowing.truth(v) is not False
+        ]
+    return any_of((*kept, right))
+
+
+def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Value:
+    if len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        a = state.resolve(interp.evaluate(node.left, state))
+        b = state.resolve(interp.evaluate(target.comparator, state))
+        op = narrowing.operator_of(target.operator)
+        if isinstance(a, TensorFacts) or isinstance(b, TensorFacts):
+            if op in ("==", "!=", "<", "<=", ">", ">="):
+                facts = a if isinstance(a, TensorFacts) else b
+                assert isinstance(facts, TensorFacts)
+                return interp.torch_result(
+                    torch.compare(op, a, b), facts, node, "comparison", state
+                )
+    yes, no = narrowing.split(interp, node, state)
+    if yes is None:
+        return Literal(False)
+    if no is None:
+        return Literal(True)
+    return SOMETHING
+
+
+def _unary(interp: Interpreter, node: cst.UnaryOperation, state: State) -> Value:
+    value = state.resolve(interp.evaluate(node.expression, state))
+    if isinstance(node.operator, cst.Not):
+        yes, no = narrowing.split(interp, node, state)
+        return Literal(False) if yes is None else Literal(True) if no is None else SOMETHING
+    op = {cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~"}[type(node.operator)]
+    value = interp.as_integer(value) if op != "~" else value
+    match value:
+        case TensorFacts():
+            return interp.torch_result(torch.unary(op, value), value, node, op, state)
+        case Literal(v) if isinstance(v, (int, float)):
+            return Literal(-v if op == "-" else ~v if op == "~" and isinstance(v, int) else v)
+        case Integer(dim):
+            return Integer(multiply(dim, -1)) if op == "-" else value if op == "+" else SOMETHING
+        case AnyOf(values):
+            return any_of(
+                interp.torch_result(torch.unary(op, v), v, node, op, state)
+                if isinstance(v, TensorFacts)
+                else SOMETHING
+                for v in values
+            )
+        case _:
+            return interp.unknown_tensor_like(value, state)
+
+
+def _binary(interp: Interpreter, node: cst.BinaryOperation, state: State) -> Value:
+    left = state.resolve(interp.evaluate(node.left, state))
+    right = state.resolve(interp.evaluate(node.right, state))
+    return arithmetic(interp, _ARITHMETIC[type(node.operator)], left, right, node, state)
+
+
+def operator_text(node: cst.CSTNode) -> str:
+    return _ARITHMETIC.get(type(node), "?")
+
+
+def arithmetic(
+    interp: Interpreter, op: str, left: Value, right: Value, node: cst.CSTNode, state: State
+) -> Value:
+    if isinstance(left, AnyOf) or isinstance(right, AnyOf):
+        pairs = [(a, b) for a in alternatives(left) for b in alternatives(right)]
+        if len(pairs) > 16:
+            return UNKNOWN
+        return any_of(
+            arithmetic(interp, op, a, b, node, state)
+            for a, b in pairs
+            if not is_none(a) and not is_none(b)
+        )
+    if isinstance(left, TensorFacts) or isinstance(right, TensorFacts):
+        primary = left if isinstance(left, TensorFacts) else right
+        assert isinstance(primary, TensorFacts)
+        return interp.torch_result(torch.binary(op, left, right), primary, node, op, state)
+    sequence = _sequence_arithmetic(op, left, right)
+    if sequence is not None:
+        return sequence
+    if isinstance(left, Table) and op == "|":
+        return merge_tables(left, right)
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        return _compute(op, left.value, right.value)
+    if isinstance(left, Literal) and isinstance(left.value, str):
+        return SOMETHING
+    a, b = as_dim(left), as_dim(right)
+    if a is None and b is None:
+        return UNKNOWN
+    # One side is an int of which something is known: the other may be an unknown int.
+    a = a if a is not None else as_dim(interp.as_integer(left))
+    b = b if b is not None else as_dim(interp.as_integer(right))
+    if a is None or b is None:
+        return UNKNOWN
+    return _whole(op, a, b)
+
+
+def _whole(op: str, a: Dim, b: Dim) -> Value:
+    match op:
+        case "+":
+            return from_dim(add(a, b))
+        case "-":
+            return from_dim(add(a, multiply(b, -1)))
+        case "*":
+            return from_dim(multiply(a, b))
+        case "//":
+            exact = floor_divide(a, b)
+            return from_dim(exact) if exact is not None else Integer(symbol("quotient"))
+        case "%":
+            if isinstance(b, int) and b > 0:
+                return Integer(symbol("remainder", 0, b - 1))
+            return Integer(symbol("remainder"))
+        case "**" if isinstance(b, int) and 0 <= b <= 4:
+            result: Dim = 1
+            for _ in range(b):
+                result = multiply(result, a)
+            return from_dim(result)
+        case "&" | "|" | "^" | "<<" | ">>":
+            return Integer(symbol("number"))
+        case _:
+            return SOMETHING
+
+
+def _sequence_arithmetic(op: str, left: Value, right: Value) -> Value | None:
+    if isinstance(left, Items) and isinstance(right, Items) and op == "+":
+        return Items(left.items + right.items, left.kind)
+    for sequence, other in ((left, right), (right, left)):
+        if op == "*" and isinstance(sequence, Items):
+            if isinstance(other, Literal) and type(other.value) is int:
+                count = other.value
+                if 0 <= count * len(sequence.items) <= 4096:
+                    return Items(sequence.items * count, sequence.kind)
+                return Items((), sequence.kind) if count < 0 else Repeated(SOMETHING, sequence.kind)
+            if sequence.items:
+                return Repeated(any_of(sequence.items), sequence.kind)
+    if isinstance(left, (Items, Repeated)) or isinstance(right, (Items, Repeated)):
+        return Repeated(UNKNOWN)
+    return None
+
+
+def _compute(op: str, a: Any, b: Any) -> Value:
+    if isinstance(a, str) or isinstance(b, str):
+        if op == "+" and isinstance(a, str) and isinstance(b, str):
+            return Literal(a + b)
+        return SOMETHING
+    if not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
+        return UNKNOWN
+    if op == "**" and (abs(a) > 2**16 or abs(b) > 32):
+        return SOMETHING
+    if op == "<<" and (not isinstance(b, int) or b > 62 or b < 0):
+        return SOMETHING
+    operations: dict[str, Callable[[], Any]] = {
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "/": lambda: a / b,
+        "//": lambda: a // b,
+        "%": lambda: a % b,
+        "**": lambda: a**b,
+        "&": lambda: a & b,  # type: ignore[operator]
+        "|": lambda: a | b,  # type: ignore[operator]
+        "^": lambda: a ^ b,  # type: ignore[operator]
+        "<<": lambda: a << b,  # type: ignore[operator]
+        ">>": lambda: a >> b,  # type: ignore[operator]
+    }
+    try:
+        value = operations[op]()
+    except (ArithmeticError, TypeError, ValueError, KeyError):
+        return UNKNOWN
+    if isinstance(value, complex) or (isinstance(value, int) and abs(value) >= _LARGE):
+        return SOMETHING
+    return Literal(value)
+
+
+def _lambda(interp: Interpreter, node: cst.Lambda, state: State) -> Value:
+    return function(
+        Function(
+            interp.module, node.params, node.body, "<lambda>", state.names, interp.frame_number
+        )
+    )
+
+
+def _walrus(interp: Interpreter, node: cst.NamedExpr, state: State) -> Value:
+    value = interp.evaluate(node.value, state)
+    interp.assign(node.target, value, state)
+    return value
+
+
+def _comprehension(
+    interp: Interpreter, node: cst.GeneratorExp | cst.ListComp | cst.SetComp, state: State
+) -> Value:
+    kind = {cst.ListComp: "list", cst.SetComp: "set"}.get(type(node), "generator")
+    results = _comprehend(
+        interp, node.for_in, state, lambda inner: interp.evaluate(node.elt, inner)
+    )
+    if isinstance(results, list):
+        return Items(tuple(results), kind)
+    return Repeated(results, kind)
+
+
+def _dict_comprehension(interp: Interpreter, node: cst.DictComp, state: State) -> Value:
+    pair = _comprehend(
+        interp,
+        node.for_in,
+        state,
+        lambda inner: Items((interp.evaluate(node.key, inner), interp.evaluate(node.value, inner))),
+    )
+    if not isinstance(pair, list):
+        return Table({}, True)
+    table = Table()
+    for item in pair:
+        assert isinstance(item, Items)
+        table = store(table, item.items[0], item.items[1])
+    return table
+
+
+def _comprehend(
+    interp: Interpreter,
+    clause: cst.CompFor,
+    state: State,
+    element: Callable[[State], Value],
+) -> list[Value] | Value:
+    """The elements a comprehension makes, or one value that covers them all."""
+    iterable = interp.iterate(state.resolve(interp.evaluate(clause.iter, state)), state)
+    if isinstance(iterable, Items) and len(iterable.items) <= 64:
+        results: list[Value] = []
+        cover: Value | None = None
+        for item in iterable.items:
+            inner = state.copy()
+            interp.assign(clause.target, item, inner)
+            certain, possible = True, True
+            for condition in clause.ifs:
+                yes, no = narrowing.split(interp, condition.test, inner)
+                if yes is None:
+                    possible = False
+                    break
+                certain, inner = certain and no is None, yes
+            if not possible:
+                continue
+            if clause.inner_for_in is not None:
+                more = _comprehend(interp, clause.inner_for_in, inner, element)
+            else:
+                more = [element(inner)]
+            if not certain or not isinstance(more, list):
+                values = more if isinstance(more, list) else [more]
+                cover = any_of(([cover] if cover is not None else []) + values)
+            else:
+                results.extend(more)
+        if cover is None and len(results) <= 4096:
+            return results
+        return any_of((*([cover] if cover is not None else []), *results))
+    inner = state.copy()
+    item = iterable.element if isinstance(iterable, Repeated) else opaque()
+    interp.assign(clause.target, item, inner)
+    for condition in clause.ifs:
+        yes, _ = narrowing.split(interp, condition.test, inner)
+        if yes is None:
+            return []
+        inner = yes
+    if clause.inner_for_in is not None:
+        more = _comprehend(interp, clause.inner_for_in, inner, element)
+        return any_of(more) if isinstance(more, list) else more
+    return element(inner)
+
+
+def _await(interp: Interpreter, node: cst.Await, state: State) -> Value:
+    interp.evaluate(node.expression, state)
+    return UNKNOWN
+
+
+def _yield(interp: Interpreter, node: cst.Yield, state: State) -> Value:
+    match node.value:
+        case cst.From(item=inner):
+            interp.evaluate(inner, state)
+        case None:
+            interp.yielded(NONE, state)
+        case inner:
+            interp.yielded(interp.evaluate(inner, state), state)
+    return UNKNOWN
+
+
+_HANDLERS: dict[type, Callable[[Any, Any, State], Value]] = {
+    cst.Name: _name,
+    cst.Integer: _integer,
+    cst.Float: _float,
+    cst.SimpleString: _string,
+    cst.ConcatenatedString: _string,
+    cst.FormattedString: _formatted,
+    cst.Ellipsis: _ellipsis,
+    cst.Tuple: _tuple,
+    cst.List: _list,
+    cst.Set: _set,
+    cst.Dict: _dict,
+    cst.Attribute: _attribute,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+    cst.IfExp: _conditional,
+    cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison,
+    cst.UnaryOperation: _unary,
+    cst.BinaryOperation: _binary,
+    cst.Lambda: _lambda,
+    cst.NamedExpr: _walrus,
+    cst.GeneratorExp: _comprehension,
+    cst.ListComp: _comprehension,
+    cst.SetComp: _comprehension,
+    cst.DictComp: _dict_comprehension,
+    cst.Await: _await,
+    cst.Yield: _yield,
+}
+
+__all__ = [
+    "arithmetic",
+    "as_dim",
+    "evaluate",
+    "from_dim",
+    "merge_tables",
+    "operator_text",
+    "store",
+    "subscript",
+]

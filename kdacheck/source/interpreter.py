@@ -1,0 +1,652 @@
+"""The abstract interpreter of one file: names, attributes, frames, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from kdacheck.contracts import annotations as annotated
+from kdacheck.contracts import paths
+from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
+from kdacheck.facts.dims import symbol
+from kdacheck.facts.tensors import ASPECTS
+from kdacheck.source import calls, expressions, statements
+from kdacheck.source import torch_semantics as torch
+from kdacheck.source.judge import Found
+from kdacheck.source.module import Definition, Module, dotted
+from kdacheck.source.objects import Argument, Class, Function, Instance, is_none
+from kdacheck.source.origins import Made
+from kdacheck.source.state import Sizes, State, alternatives, any_of, join, new_handle, opaque
+from kdacheck.source.values import (
+    NONE,
+    SOMETHING,
+    UNKNOWN,
+    AnyOf,
+    Code,
+    Device,
+    DType,
+    External,
+    Items,
+    Repeated,
+    ShapeOf,
+    Table,
+    Value,
+)
+
+#: Statements run per file before helper functions are no longer followed and loops no longer unrolled.
+BUDGET = 60_000
+
+#: Helper functions are followed to this depth.
+MAX_DEPTH = 6
+
+
+@dataclass
+class Loop:
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Frame:
+    """One activation of a function, or of the module."""
+
+    number: int
+    name: str
+    closure: Mapping[Hashable, Value]
+    definition: Definition | None = None
+    owner: Class | None = None
+    self_value: Value | None = None
+    returns: list[tuple[Value, State]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    defined: list[tuple[Code, State]] = field(default_factory=list)
+    names: Mapping[Hashable, Value] | None = None
+
+
+class Interpreter:
+    """Interprets the functions of a module that may reach a contracted callee, and judges the calls.
+
+    Attributes are the state shared by all functions: sizes of unknown objects, global names, classes.
+    """
+
+    def __init__(
+        self, module: Module, versions: Mapping[str, str], relevant: frozenset[int] = frozenset()
+    ) -> None:
+        self.module = module
+        self.relevant = relevant
+        self.versions = versions
+        self.sizes = Sizes()
+        self.globals: dict[Hashable, Value] = {}
+        self.star_imports: list[str] = []
+        self.frames: list[Frame] = []
+        self.chain: list[tuple[cst.CSTNode, str]] = []
+        self.found: list[Found] = []
+        self.silence = 0
+        self.steps = 0
+        self._serial = 0
+        self._classes: dict[Definition, Class] = {}
+        self._instances: dict[Definition, tuple[Instance, dict[Hashable, Value]]] = {}
+        self._memos: dict[Hashable, Value] = {}
+        self._external_memo: dict[str, Value] = {}
+        self.package_of_imports = module.name or "_"
+        if module.filename.endswith("__init__.py"):
+            self.package_of_imports = f"{module.name}.__init__"
+        self.written_globals = frozenset(_globals_written(module))
+
+    # Frames, loops and limits
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def frame_number(self) -> int:
+        return self.frames[-1].number if self.frames else 0
+
+    def new_frame(self, name: str, closure: Mapping[Hashable, Value]) -> Frame:
+        self._serial += 1
+        return Frame(self._serial, name, closure)
+
+    def spend(self) -> None:
+        self.steps += 1
+
+    @property
+    def spent(self) -> bool:
+        return self.steps > BUDGET
+
+    @contextmanager
+    def loop(self) -> Iterator[Loop]:
+        loop = Loop()
+        self.frame.loops.append(loop)
+        try:
+            yield loop
+        finally:
+            self.frame.loops.pop()
+
+    def leave_loop(self, how: str, state: State) -> None:
+        if self.frame.loops:
+            getattr(self.frame.loops[-1], how).append(state)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Interpret without reporting."""
+        self.silence += 1
+        try:
+            yield
+        finally:
+            self.silence -= 1
+
+    def defined(self, made: Code, state: State) -> None:
+        self.frame.defined.append((made, state))
+
+    def yielded(self, value: Value, state: State) -> None:
+        self.frame.yields.append(state.resolve(value))
+
+    # Expressions
+
+    def evaluate(self, node: cst.BaseExpression, state: State) -> Value:
+        return expressions.evaluate(self, node, state)
+
+    def call(self, node: cst.Call, state: State) -> Value:
+        self.frame.names = state.names
+        return calls.call(self, node, state)
+
+    def assign(self, target: cst.CSTNode, value: Value, state: State) -> None:
+        statements.assign(self, target, value, state)
+
+    # Names and places
+
+    def lookup(self, name: str, state: State) -> Value:
+        found = state.names.get(name)
+        if found is None and self.frames:
+            found = self.frame.closure.get(name)
+        if found is None:
+            bottom = self.frames[0].names if self.frames else None
+            found = (self.globals if bottom is None else bottom).get(name)
+            if found is not None and name in self.written_globals:
+                return UNKNOWN
+        if found is None:
+            found = self._from_star(name)
+        if found is None:
+            return External(f"builtins.{name}") if name in calls.BUILTINS else UNKNOWN
+        return found
+
+    def _from_star(self, name: str) -> Value | None:
+        for base in self.star_imports:
+            if f"{base}.{name}" in paths():
+                return External(f"{base}.{name}")
+        return None
+
+    def read_place(self, key: Hashable, node: cst.BaseExpression, state: State) -> Value:
+        return self.evaluate(node, state)
+
+    def write_place(self, key: Hashable, value: Value, state: State) -> None:
+        state.names[key] = value
+
+    def memo(self, key: Hashable, state: State) -> Value:
+        """The same unknown for the same question, until something may have changed the answer."""
+        found = state.names.get(key)
+        if found is None:
+            found = state.names[key] = opaque()
+        return found
+
+    # Sizes and integers
+
+    def size(self, handle: int, axis: int, rank: int | None) -> Dim:
+        if rank is not None:
+            if axis < 0:
+                axis += rank
+            negative = axis - rank
+            known = self.sizes.known(handle)
+            if axis not in known and negative in known:
+                return known[negative]
+        return self.sizes.of(handle, axis, f"shape[{axis}]")
+
+    def as_integer(self, value: Value) -> Value:
+        """An unknown object used as an int: a symbol that stays the same for the same object."""
+        if isinstance(value, Unknown):
+            if value.handle:
+                return Integer(self.sizes.number(value.handle, "n"))
+            return Integer(symbol("n", low=None))
+        return value
+
+    def rank_handle(self, node: cst.BaseExpression, state: State) -> int:
+        """The handle whose rank an expression is (`x.ndim`, `x.dim()`, `len(x.shape)`), else 0."""
+        match node:
+            case cst.Attribute(owner, cst.Name("ndim")):
+                pass
+            case cst.Call(func=cst.Attribute(owner, cst.Name("dim" | "ndimension")), args=[]):
+                pass
+            case cst.Call(func=cst.Name("len"), args=[cst.Arg(cst.Attribute(owner, cst.Name("shape")))]):
+                pass
+            case _:
+                return 0
+        value = self.evaluate(owner, state)
+        return value.handle if isinstance(value, (Unknown, TensorFacts)) else 0
+
+    def tensor_of(self, value: Value, state: State) -> TensorFacts | None:
+        """An unknown object taken as a tensor, with what was learnt of its sizes."""
+        if isinstance(value, TensorFacts):
+            if value.shape is None and value.handle:
+                return self._with_sizes(value, value.handle, state)
+            return value
+        if isinstance(value, Unknown) and value.handle:
+            return self._with_sizes(TensorFacts(handle=value.handle), value.handle, state)
+        return None
+
+    def _with_sizes(self, facts: TensorFacts, handle: int, state: State) -> TensorFacts:
+        rank = state.ranks.get(handle)
+        if rank is not None:
+            shape = tuple(state.resolve_dim(self.size(handle, axis, rank)) for axis in range(rank))
+            return replace(facts, shape=shape, partial={}, handle=handle)
+        known = {a: state.resolve_dim(d) for a, d in self.sizes.known(handle).items() if a >= 0}
+        return replace(facts, partial={**facts.partial, **known}, handle=handle)
+
+    def unknown_tensor_like(self, value: Value, state: State) -> Value:
+        return UNKNOWN
+
+    # Torch results and their origins
+
+    def torch_result(
+        self, result: Value | None, source: Value | None, node: cst.CSTNode, what: str, state: State
+    ) -> Value:
+        """A result of a transfer function, marked with where its facts were made."""
+        if result is None:
+            return SOMETHING
+        return self._mark(result, source, Made(node, what, self.module))
+
+    def _mark(self, result: Value, source: Value | None, made: Made) -> Value:
+        match result:
+            case TensorFacts():
+                return self._mark_facts(result, source, made)
+            case Items(items, kind):
+                return Items(tuple(self._mark(v, source, made) for v in items), kind)
+            case Repeated(element, kind):
+                return Repeated(self._mark(element, source, made), kind)
+            case AnyOf(values):
+                return AnyOf(tuple(self._mark(v, source, made) for v in values))
+            case _:
+                return result
+
+    def _mark_facts(self, facts: TensorFacts, source: Value | None, made: Made) -> TensorFacts:
+        base = source if isinstance(source, TensorFacts) else None
+        if base is None:
+            origins = dict.fromkeys(ASPECTS, made)
+        else:
+            same = {
+                "shape": facts.shape == base.shape and facts.partial == base.partial,
+                "layout": facts.dense == base.dense and (facts.dense is not None or base.dense is None),
+                "dtype": facts.dtypes == base.dtypes,
+                "device": facts.device == base.device,
+                "values": facts.values == base.values and facts.tags == base.tags,
+            }
+            origins = {a: base.origins.get(a, made) if same[a] else made for a in ASPECTS}
+        if facts.shape is None and not facts.handle:
+            facts = replace(facts, handle=new_handle())
+        return replace(facts, origins=origins)
+
+    # Iteration
+
+    def iterate(self, value: Value, state: State, count: int | None = None) -> Value:
+        """The elements of a value: Items where all are known, Repeated where one stands for all."""
+        match value:
+            case Items() | Repeated():
+                return value
+            case Table(entries, False, maybe) if not maybe:
+                return Items(tuple(Literal(key) for key in entries))
+            case ShapeOf(handle):
+                rank = state.ranks.get(handle) or count
+                if rank is None:
+                    return Repeated(SOMETHING)
+                return Items(
+                    tuple(
+                        expressions.from_dim(state.resolve_dim(self.size(handle, axis, rank)))
+                        for axis in range(rank)
+                    )
+                )
+            case TensorFacts(shape=shape) if shape:
+                if isinstance(shape[0], int) and shape[0] <= 64:
+                    rows = [torch.subscript(value, Literal(i)) for i in range(shape[0])]
+                    return Items(tuple(SOMETHING if row is None else row for row in rows))
+                row = torch.subscript(value, Integer(symbol("i")))
+                return Repeated(SOMETHING if row is None else row)
+            case Literal(str() as text) if len(text) <= 16:
+                return Items(tuple(map(Literal, text)))
+            case AnyOf(values):
+                spread = [self.iterate(v, state, count) for v in values if not is_none(v)]
+                known = [s for s in spread if isinstance(s, Items)]
+                if len(known) == len(spread) and len({len(s.items) for s in known}) == 1:
+                    return Items(
+                        tuple(any_of(column) for column in zip(*(s.items for s in known), strict=True))
+                    )
+                return Repeated(UNKNOWN)
+            case Code(kind="instance", target=Instance() as target) if target.cls.is_record:
+                names = calls.record_fields(target.cls)
+                return Items(tuple(state.names.get((target.uid, n), UNKNOWN) for n in names))
+            case _:
+                if count is not None:
+                    return Items(tuple(opaque() for _ in range(count)))
+                return Repeated(UNKNOWN)
+
+    # Attributes
+
+    def attribute(self, value: Value, name: str, node: cst.CSTNode, state: State) -> Value:
+        value = state.resolve(value)
+        match value:
+            case AnyOf(values):
+                return any_of(
+                    self.attribute(v, name, node, state) for v in values if not is_none(v)
+                )
+            case TensorFacts():
+                facts = self.tensor_of(value, state)
+                assert facts is not None
+                if name == "shape" and facts.shape is None and facts.handle:
+                    return self._shape_of(facts)
+                return self.torch_result(torch.attribute(facts, name), facts, node, name, state)
+            case External(path):
+                constant = torch.module_constant(f"{path}.{name}")
+                return constant if constant is not None else External(f"{path}.{name}")
+            case Code(kind="instance"):
+                return self._instance_attribute(value, name, node, state)
+            case Code(kind="class", target=Class() as cls):
+                return self._class_attribute(cls, name, state)
+            case Code(kind="super", target=Class() as cls, bound=instance):
+                return self._super_attribute(cls, instance, name, state)
+            case Unknown(_, handle) if handle:
+                return self._unknown_attribute(value, name, node, state)
+            case Literal() | Integer() | DType() | Device():
+                return UNKNOWN
+            case _:
+                return UNKNOWN
+
+    def _shape_of(self, facts: TensorFacts) -> Value:
+        for axis, size in facts.partial.items():
+            self.sizes._symbols.setdefault((facts.handle, axis), size)
+        return ShapeOf(facts.handle)
+
+    def _unknown_attribute(
+        self, value: Unknown, name: str, node: cst.CSTNode, state: State
+    ) -> Value:
+        if name == "shape":
+            rank = state.ranks.get(value.handle)
+            if rank is not None:
+                facts = self.tensor_of(value, state)
+                assert facts is not None
+                return Items(tuple(expressions.from_dim(size) for size in facts.shape or ()))
+            return ShapeOf(value.handle)
+        if name in ("T", "mT", "H", "data", "dtype", "device", "ndim"):
+            facts = self.tensor_of(value, state)
+            if facts is not None and (facts.shape is not None or name in ("data", "dtype", "device")):
+                found = torch.attribute(facts, name)
+                if found is not None and not isinstance(found, (Unknown, DType, Device)):
+                    return self.torch_result(found, facts, node, name, state)
+        return self.memo((value.handle, name), state)
+
+    def set_attribute(self, owner: Value, name: str, value: Value, state: State) -> None:
+        match owner:
+            case Code(kind="instance", target=Instance() as target):
+                state.names[(target.uid, name)] = value
+            case Unknown(_, handle) if handle:
+                state.names[(handle, name)] = value
+            case TensorFacts() if name == "data":
+                state.forget_contents()
+            case AnyOf(values):
+                for one in values:
+                    self.set_attribute(one, name, UNKNOWN, state)
+            case _:
+                pass
+
+    def _instance_attribute(
+        self, value: Code, name: str, node: cst.CSTNode, state: State
+    ) -> Value:
+        instance: Instance = value.target
+        key = (instance.uid, name)
+        found = state.names.get(key)
+        if found is not None:
+            return found
+        method = instance.cls.method(name)
+        if method is not None:
+            owner, definition = method
+            bound = Code("method", self.function_of(definition, owner), value)
+            if any(d.rpartition(".")[2] in ("property", "cached_property") for d in definition.decorators):
+                return calls.run_function(self, bound.target, calls.no_arguments(), state, node, value)
+            return bound
+        inherited = self._class_attribute(instance.cls, name, state)
+        if not isinstance(inherited, Unknown):
+            return inherited
+        return self.memo(key, state)
+
+    def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
+        for each in cls.lineage():
+            if name in each.names:
+                if self.is_written_elsewhere(each, name):
+                    return UNKNOWN
+                return each.names[name]
+        method = cls.method(name)
+        if method is not None:
+            return Code("unbound", self.function_of(method[1], method[0]))
+        return UNKNOWN
+
+    def _super_attribute(self, cls: Class, instance: Value, name: str, state: State) -> Value:
+        for base in cls.lineage()[1:]:
+            if name in base.definition.methods:
+                return Code("method", self.function_of(base.definition.methods[name], base), instance)
+        return Code("nothing", name)
+
+    def is_written_elsewhere(self, cls: Class, name: str) -> bool:
+        """Whether any function but the constructors of the class assigns an attribute of this name."""
+        constructors = {f"{c.definition.qualified}.__init__" for c in cls.lineage()}
+        constructors |= {f"{c.definition.qualified}.__post_init__" for c in cls.lineage()}
+        return bool(self.module.attribute_writes.get(name, set()) - constructors)
+
+    # Classes and instances
+
+    def function_of(self, definition: Definition, owner: Class | None = None) -> Function:
+        assert isinstance(definition.node, cst.FunctionDef)
+        closure = owner.names if owner is not None and owner.definition.owner is not None else {}
+        return Function(
+            self.module,
+            definition.node.params,
+            definition.node.body,
+            definition.name,
+            closure,
+            0,
+            definition,
+        )
+
+    def make_class(self, node: cst.ClassDef, state: State) -> Code:
+        definition = self.module.by_node[node]
+        bases: list[Class] = []
+        outside: list[str] = []
+        for arg in node.bases:
+            value = self.evaluate(arg.value, state)
+            if isinstance(value, Code) and value.kind == "class":
+                bases.append(value.target)
+            else:
+                outside.append(value.path if isinstance(value, External) else dotted(arg.value) or "?")
+        inner = state.copy()
+        inner.names = dict(state.names)
+        cls = Class(definition, self.module, tuple(bases), tuple(outside))
+        before = dict(inner.names)
+        frame = self.new_frame(definition.name, self.frame.closure)
+        self.frames.append(frame)
+        try:
+            statements.run_suite(self, statements.suite(node.body), inner)
+        finally:
+            self.frames.pop()
+        cls.names = {
+            k: v
+            for k, v in inner.names.items()
+            if isinstance(k, str) and (k not in before or before[k] is not v)
+            and not (isinstance(v, Code) and v.kind == "function")
+            and k not in definition.methods
+        }
+        self._classes[definition] = cls
+        return Code("class", cls)
+
+    def class_of(self, definition: Definition) -> Class | None:
+        return self._classes.get(definition)
+
+    def receiver(self, definition: Definition) -> tuple[Value, dict[Hashable, Value]]:
+        """An object as its class's constructor leaves it, for interpreting a method on its own.
+
+        Attributes that other functions assign as well are left out: nothing certain is known of them.
+        """
+        found = self._instances.get(definition)
+        if found is None:
+            cls = self._classes.get(definition)
+            if cls is None:
+                return opaque(True), {}
+            target = Instance(cls)
+            state = State(muted=1)
+            frame = self.new_frame(definition.name, {})
+            self.frames.append(frame)
+            self._instances[definition] = (target, {})
+            try:
+                with self.quiet():
+                    calls.construct(self, target, None, state, definition.node)
+            finally:
+                self.frames.pop()
+            kept = {
+                key: value
+                for key, value in state.names.items()
+                if isinstance(key, tuple)
+                and not (key[0] == target.uid and self.is_written_elsewhere(cls, str(key[1])))
+            }
+            found = self._instances[definition] = (target, kept)
+        return Code("instance", found[0]), dict(found[1])
+
+    # Parameters
+
+    def parameter_value(
+        self,
+        param: cst.Param,
+        state: State,
+        dims: dict[str, Dim],
+    ) -> Value:
+        """A parameter of which only its annotation is known."""
+        unknown = opaque()
+        if param.annotation is None:
+            return unknown
+        return self.from_annotation(param.annotation.annotation, unknown, state, dims, param)
+
+    def from_annotation(
+        self,
+        node: cst.BaseExpression,
+        unknown: Unknown,
+        state: State,
+        dims: dict[str, Dim] | None = None,
+        where: cst.CSTNode | None = None,
+    ) -> Value:
+        text = _annotation_text(node)
+        if text is None:
+            return unknown
+        handle = unknown.handle or new_handle()
+        plain = text.rpartition(".")[2]
+        if plain == "int":
+            return Integer(self.sizes.number(handle, where_name(where) or "n"))
+        if plain in ("bool", "float", "str"):
+            return Unknown(True, handle)
+        annotation = annotated.parse(text)
+        if annotation.others or not annotation.tensors:
+            return unknown
+        if annotation.optional:
+            return unknown
+        if len(annotation.tensors) > 1 or annotation.tensors[0].axes is None:
+            return Unknown(True, handle)
+        axes = annotation.tensors[0].axes
+        made = Made(where or node, f'the annotation "{" ".join(axes.names)}"', self.module)
+        bound = dims if dims is not None else {}
+        shape: tuple[Dim, ...] | None = None
+        if axes.variadic is None:
+            shape = tuple(self._annotated_size(name, bound) for name in axes.names)
+            state.ranks[handle] = len(shape)
+            for axis, size in enumerate(shape):
+                self.sizes._symbols.setdefault((handle, axis), size)
+        dtypes = annotation.tensors[0].dtypes
+        return TensorFacts(
+            shape=shape,
+            dtypes=dtypes if dtypes is not None and len(dtypes) <= 2 else None,
+            origins=dict.fromkeys(ASPECTS, made),
+            handle=handle,
+        )
+
+    def _annotated_size(self, name: str, bound: dict[str, Dim]) -> Dim:
+        if name.lstrip("-").isdigit():
+            return int(name)
+        if name.isidentifier() and name != "_":
+            if name not in bound:
+                bound[name] = symbol(name)
+            return bound[name]
+        evaluated = annotated.evaluate(name, bound)
+        return evaluated if evaluated is not None else symbol(name)
+
+    # Running
+
+    def run_module(self) -> None:
+        frame = self.new_frame("<module>", {})
+        self.frames.append(frame)
+        state = State(self.globals)
+        try:
+            end = statements.run_suite(self, self.module.tree.body, state)
+        finally:
+            self.frames.pop()
+        if end is not None:
+            self.globals = end.names
+
+    def run_root(self, definition: Definition, closure: Mapping[Hashable, Value] | None = None) -> None:
+        """Interpret one function on its own, its parameters unknown."""
+        calls.run_root(self, definition, closure or {})
+
+
+def where_name(node: cst.CSTNode | None) -> str:
+    return node.name.value if isinstance(node, cst.Param) else ""
+
+
+_EMPTY = cst.Module([])
+
+
+def _annotation_text(node: cst.BaseExpression) -> str | None:
+    match node:
+        case cst.Name(value):
+            return value
+        case cst.SimpleString() | cst.ConcatenatedString():
+            value = node.evaluated_value
+            return value if isinstance(value, str) else None
+        case cst.Attribute() | cst.Subscript() | cst.BinaryOperation():
+            return _EMPTY.code_for_node(node)
+        case _:
+            return None
+
+
+def _globals_written(module: Module) -> Iterator[str]:
+    """Names that some function declares `global`."""
+    for definition in module.definitions:
+        stack: list[cst.CSTNode] = list(statements.suite(definition.node.body))
+        while stack:
+            node = stack.pop()
+            if isinstance(node, cst.Global):
+                yield from (item.name.value for item in node.names)
+            elif isinstance(node, (cst.SimpleStatementLine, cst.IndentedBlock)):
+                stack.extend(node.body)
+            elif not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+                from kdacheck.source.module import blocks
+
+                for block in blocks(node):
+                    stack.extend(block)
+
+
+__all__ = [
+    "BUDGET",
+    "MAX_DEPTH",
+    "NONE",
+    "Argument",
+    "Frame",
+    "Interpreter",
+    "Sequence",
+    "alternatives",
+    "join",
+]

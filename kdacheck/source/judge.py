@@ -1,0 +1,185 @@
+"""Bind a call to its contract and let the rules judge it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from kdacheck import rules
+from kdacheck.contracts import REQUIRED, Call, Contract
+from kdacheck.facts import Fact, Integer, Literal, TensorFacts, Unknown
+from kdacheck.rule import Rule, Violation
+from kdacheck.source.module import Module
+from kdacheck.source.objects import Argument, Arguments
+from kdacheck.source.state import State, alternatives
+from kdacheck.source.values import AnyOf, Value
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+
+#: Combinations of alternative arguments judged one by one; beyond, an argument with alternatives counts as unknown.
+MAX_COMBINATIONS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A violation, with where it stands. `chain`: the calls of project functions that lead to it."""
+
+    rule: Rule
+    violation: Violation
+    path: str
+    contract: Contract
+    version: str
+    node: cst.CSTNode
+    call: cst.CSTNode
+    facts: Fact | None
+    chain: tuple[tuple[cst.CSTNode, str], ...]
+    module: Module
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None]:
+        return self.rule.code, self.violation.parameter, self.violation.keyword
+
+
+def judge(
+    interp: Interpreter,
+    path: str,
+    contract: Contract,
+    version: str,
+    arguments: Arguments,
+    node: cst.CSTNode,
+    state: State,
+) -> None:
+    """Report what every execution with the known facts does wrong in one call."""
+    if interp.silence or state.muted:
+        return
+    bound = _bind(contract, arguments)
+    choices: dict[str, tuple[Fact, ...]] = {}
+    for name, argument in bound.given.items():
+        choices[name] = _facts(interp, contract, name, argument.value, state)
+    for name, argument in bound.maybe.items():
+        default = contract.by_name[name].default
+        known = _facts(interp, contract, name, argument.value, state)
+        choices[name] = (*known, Unknown() if default is REQUIRED else Literal(default))
+    combinations = 1
+    for name, options in list(choices.items()):
+        if combinations * len(options) > MAX_COMBINATIONS:
+            choices[name] = (Unknown(all(_is_something(o) for o in options)),)
+        combinations *= len(choices[name])
+    calls = [
+        Call(
+            contract=contract,
+            arguments=dict(zip(choices, picked, strict=True)),
+            version=version,
+            unknown_keywords=tuple(bound.unknown),
+            positional=bound.positional,
+            complete=bound.complete,
+            extra_positional=bound.extra,
+        )
+        for picked in itertools.product(*choices.values())
+    ]
+    for rule in rules.catalogue():
+        if rule.check is None:
+            continue
+        for violation in _everywhere(rule, calls):
+            where = _node_of(violation, bound, node)
+            fact = calls[0].arguments.get(violation.parameter or "")
+            interp.found.append(
+                Found(rule, violation, path, contract, version, where, node, fact, tuple(interp.chain), interp.module)
+            )
+
+
+def _everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:
+    """The violations that every alternative of the call has."""
+    assert rule.check is not None
+    common: list[Violation] = []
+    for index, call in enumerate(calls):
+        found = list(rule.check(call))
+        if index == 0:
+            common = found
+        else:
+            keys = {(v.parameter, v.keyword) for v in found}
+            common = [v for v in common if (v.parameter, v.keyword) in keys]
+        if not common:
+            return []
+    return common
+
+
+@dataclass
+class _Bound:
+    given: dict[str, Argument]
+    maybe: dict[str, Argument]
+    positional: dict[str, int]
+    unknown: dict[str, Argument]
+    complete: bool
+    extra: int
+
+
+def _bind(contract: Contract, arguments: Arguments) -> _Bound:
+    given: dict[str, Argument] = {}
+    positions: dict[str, int] = {}
+    named = contract.by_name
+    for index, argument in enumerate(arguments.positional):
+        if index < len(contract.positional):
+            given[contract.positional[index].name] = argument
+            positions[contract.positional[index].name] = index
+    unknown: dict[str, Argument] = {}
+    for name, argument in arguments.keywords.items():
+        if name not in named:
+            unknown[name] = argument
+        elif name not in given:
+            given[name] = argument
+    maybe = {k: a for k, a in arguments.maybe.items() if k in named and k not in given}
+    extra = max(0, len(arguments.positional) - len(contract.positional))
+    complete = not (arguments.open_positional or arguments.open_keywords)
+    return _Bound(given, maybe, positions, unknown, complete, extra)
+
+
+def _node_of(violation: Violation, bound: _Bound, call: cst.CSTNode) -> cst.CSTNode:
+    argument = None
+    if violation.keyword is not None:
+        argument = bound.unknown.get(violation.keyword) or bound.given.get(violation.keyword)
+    elif violation.parameter is not None:
+        argument = bound.given.get(violation.parameter) or bound.maybe.get(violation.parameter)
+    return argument.node if argument is not None and argument.node is not None else call
+
+
+def _is_something(fact: Fact) -> bool:
+    if isinstance(fact, Unknown):
+        return fact.not_none
+    return not (isinstance(fact, Literal) and fact.value is None)
+
+
+def _facts(
+    interp: Interpreter, contract: Contract, name: str, value: Value, state: State
+) -> tuple[Fact, ...]:
+    """The facts of each alternative of an argument."""
+    required = contract.by_name[name].default is REQUIRED
+    facts: list[Fact] = []
+    for alternative in alternatives(state.resolve(value)):
+        fact = _fact(interp, alternative, state, required)
+        if fact not in facts:
+            facts.append(fact)
+    return tuple(facts)
+
+
+def _fact(interp: Interpreter, value: Value, state: State, required: bool) -> Fact:
+    match value:
+        case TensorFacts():
+            facts = interp.tensor_of(value, state)
+            return state.resolve_facts(facts if facts is not None else value)
+        case Literal() | Integer():
+            return value
+        case Unknown(not_none, handle):
+            if handle and (not_none or required):
+                facts = interp.tensor_of(value, state)
+                if facts is not None and (facts.shape is not None or facts.partial):
+                    return state.resolve_facts(facts)
+            return value
+        case AnyOf():
+            return Unknown()
+        case _:
+            return Unknown(not_none=True)

@@ -1,0 +1,222 @@
+"""One parsed file: its definitions in order, and the names they assign."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import libcst as cst
+
+Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
+
+
+def dotted_name(filename: str) -> str:
+    """The import path of a file, told by the `__init__.py` files above it."""
+    path = os.path.abspath(filename)
+    folder, base = os.path.split(path)
+    parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        parts.insert(0, name)
+        if not name:
+            break
+    return ".".join(parts)
+
+
+def suite(body: cst.CSTNode) -> Suite:
+    """The statements of a block, one-line blocks included."""
+    return body.body if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) else ()
+
+
+def blocks(statement: cst.CSTNode) -> Iterator[Suite]:
+    """The blocks directly inside a compound statement, in the order they are written."""
+    match statement:
+        case cst.If() | cst.For() | cst.While():
+            yield suite(statement.body)
+            if isinstance(statement.orelse, cst.If):
+                yield (statement.orelse,)
+            elif statement.orelse is not None:
+                yield suite(statement.orelse.body)
+        case cst.Try() | cst.TryStar():
+            yield suite(statement.body)
+            for handler in statement.handlers:
+                yield suite(handler.body)
+            if statement.orelse is not None:
+                yield suite(statement.orelse.body)
+            if statement.finalbody is not None:
+                yield suite(statement.finalbody.body)
+        case cst.With():
+            yield suite(statement.body)
+        case cst.Match():
+            for case in statement.cases:
+                yield suite(case.body)
+        case _:
+            pass
+
+
+def small_statements(statements: Suite) -> Iterator[cst.BaseSmallStatement | cst.BaseCompoundStatement]:
+    """The statements of a suite, with `a; b` taken apart."""
+    for statement in statements:
+        if isinstance(statement, cst.SimpleStatementLine):
+            yield from statement.body
+        else:
+            yield statement  # type: ignore[misc]
+
+
+@dataclass(eq=False)
+class Definition:
+    """A function or class of the file. `number` is its place in the order they are written, from 1."""
+
+    number: int
+    name: str
+    node: cst.FunctionDef | cst.ClassDef
+    owner: Definition | None
+    children: list[Definition] = field(default_factory=list)
+
+    @property
+    def is_class(self) -> bool:
+        return isinstance(self.node, cst.ClassDef)
+
+    @property
+    def owner_class(self) -> Definition | None:
+        return self.owner if self.owner is not None and self.owner.is_class else None
+
+    @cached_property
+    def methods(self) -> dict[str, Definition]:
+        return {child.name: child for child in self.children if not child.is_class}
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.owner.qualified}.{self.name}" if self.owner is not None else self.name
+
+    @cached_property
+    def decorators(self) -> list[str]:
+        """The decorators as dotted text, calls without their arguments."""
+        return [dotted(d.decorator) for d in self.node.decorators]
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """`a.b.c` for a name, an attribute or a call of one; "" for anything else."""
+    match node:
+        case cst.Name(value):
+            return value
+        case cst.Attribute(value, attr):
+            base = dotted(value)
+            return f"{base}.{attr.value}" if base else ""
+        case cst.Call(func):
+            return dotted(func)
+        case _:
+            return ""
+
+
+class Module:
+    """A parsed file."""
+
+    def __init__(self, filename: str, tree: cst.Module, name: str) -> None:
+        self.filename = filename
+        self.tree = tree
+        self.name = name
+        self.definitions: list[Definition] = []
+        self.by_node: dict[cst.CSTNode, Definition] = {}
+        self._number(tree.body, None)
+
+    def _number(self, statements: Suite, owner: Definition | None) -> None:
+        for statement in statements:
+            if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+                definition = Definition(
+                    len(self.definitions) + 1, statement.name.value, statement, owner
+                )
+                self.definitions.append(definition)
+                self.by_node[statement] = definition
+                if owner is not None:
+                    owner.children.append(definition)
+                self._number(suite(statement.body), definition)
+            else:
+                for block in blocks(statement):
+                    self._number(block, owner)
+
+    @cached_property
+    def top_level(self) -> dict[str, Definition]:
+        return {d.name: d for d in self.definitions if d.owner is None}
+
+    @cached_property
+    def attribute_writes(self) -> dict[str, set[str]]:
+        """attribute -> names of the functions that assign it on any object."""
+        found: dict[str, set[str]] = {}
+        for definition in self.definitions:
+            if not definition.is_class:
+                for target in assigned_targets(suite(definition.node.body)):
+                    if isinstance(target, cst.Attribute):
+                        found.setdefault(target.attr.value, set()).add(definition.qualified)
+        return found
+
+    @cached_property
+    def _positions(self) -> Any:
+        from libcst.metadata import MetadataWrapper, PositionProvider
+
+        return MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+
+    def position(self, node: cst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
+        """((row, column), (end row, end column)), all from 1. Costs a pass over the file: ask only to report."""
+        found = self._positions.get(node)
+        if found is None:
+            return (1, 1), (1, 1)
+        return (found.start.line, found.start.column + 1), (found.end.line, found.end.column + 1)
+
+
+def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
+    """Every target assigned in a suite or its blocks, nested definitions left out."""
+    for statement in small_statements(statements):
+        match statement:
+            case cst.Assign(targets):
+                for target in targets:
+                    yield from _flat(target.target)
+            case cst.AnnAssign(target) | cst.AugAssign(target):
+                yield from _flat(target)
+            case cst.For(target):
+                yield from _flat(target)
+            case cst.With(items):
+                for item in items:
+                    if item.asname is not None:
+                        yield from _flat(item.asname.name)
+            case cst.FunctionDef(name) | cst.ClassDef(name):
+                yield name
+                continue
+            case cst.Import(names) | cst.ImportFrom(names=names) if not isinstance(names, cst.ImportStar):
+                for alias in names:
+                    if alias.asname is not None:
+                        yield alias.asname.name
+                    else:
+                        yield cst.Name(dotted(alias.name).split(".")[0])
+            case cst.Del(target):
+                yield from _flat(target)
+            case _:
+                pass
+        for block in blocks(statement):
+            yield from assigned_targets(block)
+        yield from (e for e in walrus_targets(statement))
+
+
+def walrus_targets(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Targets of `:=` in the expressions of one statement."""
+    stack = [c for c in statement.children if isinstance(c, cst.BaseExpression | cst.Arg)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.NamedExpr):
+            yield node.target
+        if not isinstance(node, cst.Lambda):
+            stack.extend(node.children)  # type: ignore[arg-type]
+
+
+def _flat(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    match target:
+        case cst.Tuple(elements) | cst.List(elements):
+            for element in elements:
+                yield from _flat(element.value)
+        case cst.StarredElement(value):
+            yield from _flat(value)
+        case _:
+            yield target

@@ -1,0 +1,151 @@
+"""Callables, classes and instances of the project, as the interpreter sees them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from kdacheck.source.module import Definition, Module
+from kdacheck.source.values import Code, Literal, Value
+
+_serial = itertools.count(1)
+
+
+@dataclass(eq=False)
+class Function:
+    """A function or lambda with the names it closes over."""
+
+    module: Module
+    params: cst.Parameters
+    body: cst.CSTNode
+    name: str
+    closure: Mapping[Any, Value]
+    frame: int
+    definition: Definition | None = None
+
+    @property
+    def is_lambda(self) -> bool:
+        return self.definition is None
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the project. `outside`: some base is not of the project, so attributes may come from there."""
+
+    definition: Definition
+    module: Module
+    bases: tuple[Class, ...] = ()
+    outside: tuple[str, ...] = ()
+    names: Mapping[Any, Value] = field(default_factory=dict)
+
+    def lineage(self) -> list[Class]:
+        found = [self]
+        for base in self.bases:
+            found.extend(c for c in base.lineage() if c not in found)
+        return found
+
+    def method(self, name: str) -> tuple[Class, Definition] | None:
+        for cls in self.lineage():
+            if name in cls.definition.methods:
+                return cls, cls.definition.methods[name]
+        return None
+
+    @property
+    def is_torch_module(self) -> bool:
+        return any(
+            path.startswith(("torch.nn", "pytorch_lightning", "lightning")) or path.endswith("Module")
+            for cls in self.lineage()
+            for path in cls.outside
+        )
+
+    @property
+    def is_record(self) -> bool:
+        """A dataclass or NamedTuple: its constructor binds its annotated fields."""
+        decorated = any(d.rpartition(".")[2] in ("dataclass", "define") for d in self.definition.decorators)
+        return decorated or any(path.rpartition(".")[2] == "NamedTuple" for path in self.outside)
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of a project class. Its attributes live in the state, under `(uid, name)`."""
+
+    cls: Class
+    uid: tuple[str, int] = field(default_factory=lambda: ("self", next(_serial)))
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A value passed to a call, with the node that passes it."""
+
+    value: Value
+    node: cst.CSTNode | None = None
+
+
+@dataclass
+class Arguments:
+    """The arguments of a call, stars spread out as far as they are known.
+
+    open_positional, open_keywords: an unknown star may pass more. maybe: keywords passed on some paths only.
+    """
+
+    positional: list[Argument] = field(default_factory=list)
+    keywords: dict[str, Argument] = field(default_factory=dict)
+    maybe: dict[str, Argument] = field(default_factory=dict)
+    open_positional: bool = False
+    open_keywords: bool = False
+
+    @property
+    def known(self) -> bool:
+        return not (self.open_positional or self.open_keywords or self.maybe)
+
+    def values(self) -> list[Value]:
+        return [a.value for a in self.positional]
+
+    def keyword_values(self) -> dict[str, Value]:
+        return {name: a.value for name, a in self.keywords.items()}
+
+    def every(self) -> list[Value]:
+        return [a.value for a in (*self.positional, *self.keywords.values(), *self.maybe.values())]
+
+    def before(self, first: Sequence[Argument]) -> Arguments:
+        """The same call with more positional arguments in front."""
+        return Arguments(
+            [*first, *self.positional],
+            dict(self.keywords),
+            dict(self.maybe),
+            self.open_positional,
+            self.open_keywords,
+        )
+
+
+@dataclass(eq=False)
+class Partial:
+    """`functools.partial(callee, ...)`."""
+
+    callee: Value
+    arguments: Arguments
+
+    def complete(self, more: Arguments) -> Arguments:
+        return Arguments(
+            [*self.arguments.positional, *more.positional],
+            {**self.arguments.keywords, **more.keywords},
+            {**self.arguments.maybe, **more.maybe},
+            self.arguments.open_positional or more.open_positional,
+            self.arguments.open_keywords or more.open_keywords,
+        )
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Literal) and value.value is None
+
+
+def function(target: Function) -> Code:
+    return Code("function", target)
+
+
+def instance(target: Instance) -> Code:
+    return Code("instance", target)

@@ -1,0 +1,326 @@
+"""What is known at one point of a program: the values of names, and refinements of symbols and handles."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+
+from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
+from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
+from kdacheck.source.values import AnyOf, Items, Repeated, ShapeOf, Table, Value
+
+#: More alternatives than this are forgotten.
+MAX_ALTERNATIVES = 8
+
+_handles = itertools.count(1)
+
+
+def new_handle() -> int:
+    return next(_handles)
+
+
+def opaque(not_none: bool = False) -> Unknown:
+    """A fresh unknown object with an identity of its own."""
+    return Unknown(not_none, new_handle())
+
+
+class Sizes:
+    """The symbols that stand for sizes of objects of unknown rank, and for unknown objects used as ints.
+
+    One object has one shape, so asking twice gives the same symbol.
+    """
+
+    def __init__(self) -> None:
+        self._symbols: dict[Hashable, Dim] = {}
+
+    def of(self, handle: int, axis: int, name: str) -> Dim:
+        return self._get((handle, axis), name)
+
+    def number(self, handle: int, name: str) -> Dim:
+        return self._get((handle, "int"), name)
+
+    def _get(self, key: Hashable, name: str) -> Dim:
+        found = self._symbols.get(key)
+        if found is None:
+            found = self._symbols[key] = symbol(name)
+        return found
+
+    def known(self, handle: int) -> dict[int, Dim]:
+        """The axes of a handle that were asked for."""
+        return {
+            key[1]: dim
+            for key, dim in self._symbols.items()
+            if isinstance(key, tuple) and key[0] == handle and isinstance(key[1], int)
+        }
+
+
+@dataclass
+class State:
+    """names: values by variable name, or by (object, attribute).
+
+    refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
+    """
+
+    names: dict[Hashable, Value] = field(default_factory=dict)
+    refined: dict[Symbol, Dim] = field(default_factory=dict)
+    ranks: dict[int, int] = field(default_factory=dict)
+    sure: frozenset[int] = frozenset()
+    muted: int = 0
+
+    def copy(self) -> State:
+        return State(
+            dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted
+        )
+
+    def resolve_dim(self, dim: Dim) -> Dim:
+        if isinstance(dim, int) or not self.refined:
+            return dim
+        for _ in range(4):
+            if not any(sym in self.refined for sym in symbols(dim)):
+                return dim
+            fresh = substitute(dim, lambda sym: self.refined.get(sym, of_symbol(sym)))
+            if fresh == dim:  # symbols compare by identity: only bounds changed, and `fresh` has them
+                return fresh
+            dim = fresh
+        return dim
+
+    def resolve_facts(self, facts: TensorFacts) -> TensorFacts:
+        """The facts with refinements put in; density is decided anew where sizes became known."""
+        if not self.refined:
+            return facts
+        shape = facts.shape and tuple(self.resolve_dim(size) for size in facts.shape)
+        strides = facts.strides and tuple(
+            None if stride is None else self.resolve_dim(stride) for stride in facts.strides
+        )
+        dense = facts.dense
+        if dense is None and shape is not None and strides is not None:
+            dense = is_dense(shape, strides)
+        partial = {axis: self.resolve_dim(size) for axis, size in facts.partial.items()}
+        return replace(facts, shape=shape, strides=strides, dense=dense, partial=partial)
+
+    def resolve(self, value: Value) -> Value:
+        match value:
+            case TensorFacts():
+                return self.resolve_facts(value)
+            case Integer(dim):
+                resolved = self.resolve_dim(dim)
+                return Literal(resolved) if isinstance(resolved, int) else Integer(resolved)
+            case Unknown(False, handle) if handle in self.sure:
+                return Unknown(True, handle)
+            case AnyOf(values):
+                return any_of(self.resolve(v) for v in values)
+            case Items(items, kind):
+                return Items(tuple(self.resolve(v) for v in items), kind)
+            case _:
+                return value
+
+    def rename(self, old: Value, new: Value) -> None:
+        """Give every name of an object its new value: the object was changed in place."""
+        for key, value in self.names.items():
+            if value is old:
+                self.names[key] = new
+
+    def forget_contents(self) -> None:
+        """Forget what tensors contain: something may have written into one, and views share memory."""
+        for key, value in self.names.items():
+            self.names[key] = _without_contents(value)
+
+    def forget_attributes(self, handle: int) -> None:
+        for key in [k for k in self.names if isinstance(k, tuple) and k[0] == handle]:
+            del self.names[key]
+
+
+def _without_contents(value: Value) -> Value:
+    match value:
+        case TensorFacts(values=contents, tags=tags) if contents is not None or tags:
+            return replace(value, values=None, tags=frozenset())
+        case Items(items, kind) if any(_without_contents(v) is not v for v in items):
+            return Items(tuple(_without_contents(v) for v in items), kind)
+        case Table(entries, opened, maybe) if any(
+            _without_contents(v) is not v for v in (*entries.values(), *maybe.values())
+        ):
+            return Table(
+                {k: _without_contents(v) for k, v in entries.items()},
+                opened,
+                {k: _without_contents(v) for k, v in maybe.items()},
+            )
+        case AnyOf(values) if any(_without_contents(v) is not v for v in values):
+            return AnyOf(tuple(_without_contents(v) for v in values))
+        case _:
+            return value
+
+
+def alternatives(value: Value) -> tuple[Value, ...]:
+    return value.values if isinstance(value, AnyOf) else (value,)
+
+
+def any_of(values: Iterable[Value]) -> Value:
+    """One of the values: merged where they are of a kind, listed where they are not."""
+    kept: list[Value] = []
+    for value in itertools.chain.from_iterable(map(alternatives, values)):
+        for index, other in enumerate(kept):
+            merged = _merge(other, value)
+            if merged is not None:
+                kept[index] = merged
+                break
+        else:
+            kept.append(value)
+    if not kept:
+        return Unknown()
+    if len(kept) == 1:
+        return kept[0]
+    bare = [v for v in kept if isinstance(v, Unknown) and not v.handle]
+    if bare or len(kept) > MAX_ALTERNATIVES:
+        return Unknown(not_none=all(_certain(v) for v in kept))
+    return AnyOf(tuple(kept))
+
+
+def _certain(value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.not_none
+    return not (isinstance(value, Literal) and value.value is None)
+
+
+def _as_dim(value: Value) -> Dim | None:
+    if isinstance(value, Integer):
+        return value.dim
+    if isinstance(value, Literal) and type(value.value) is int:
+        return value.value
+    return None
+
+
+def join_dims(a: Dim, b: Dim, name: str = "?") -> Dim:
+    """A size that is `a` on one path and `b` on another."""
+    if equal(a, b):
+        return a
+    left, right = possible_values(a), possible_values(b)
+    if left is not None and right is not None and len(left | right) <= MAX_ALTERNATIVES:
+        return symbol(name, choices=left | right)
+    (low_a, high_a), (low_b, high_b) = bounds(a), bounds(b)
+    low = None if low_a is None or low_b is None else min(low_a, low_b)
+    high = None if high_a is None or high_b is None else max(high_a, high_b)
+    return symbol(name, low, high)
+
+
+def _merge(a: Value, b: Value) -> Value | None:
+    """One value for both, or None where they are better kept apart."""
+    if a is b or a == b:
+        return a
+    if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
+        return join_facts(a, b) if a.rank == b.rank else None
+    left, right = _as_dim(a), _as_dim(b)
+    if left is not None and right is not None:
+        dim = join_dims(left, right)
+        return Integer(dim) if not isinstance(dim, int) else Literal(dim)
+    if isinstance(a, Unknown) and isinstance(b, Unknown):
+        return Unknown(a.not_none and b.not_none)
+    if isinstance(a, Items) and isinstance(b, Items):
+        if len(a.items) == len(b.items) and a.kind == b.kind:
+            return Items(
+                tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True)), a.kind
+            )
+        return None
+    if isinstance(a, Table) and isinstance(b, Table):
+        return join_tables(a, b)
+    return None
+
+
+def join_tables(a: Table, b: Table) -> Table:
+    both = a.entries.keys() & b.entries.keys()
+    maybe: dict[object, Value] = {}
+    for table in (a, b):
+        for key, value in (*table.entries.items(), *table.maybe.items()):
+            if key not in both:
+                maybe[key] = any_of((maybe[key], value)) if key in maybe else value
+    entries = {key: any_of((a.entries[key], b.entries[key])) for key in a.entries if key in both}
+    return Table(entries, a.open or b.open, maybe)
+
+
+def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
+    shape = None
+    strides = None
+    partial: dict[int, Dim] = {}
+    if a.shape is not None and b.shape is not None:
+        shape = tuple(join_dims(x, y) for x, y in zip(a.shape, b.shape, strict=True))
+        if a.strides is not None and b.strides is not None:
+            strides = tuple(
+                x if x is not None and y is not None and equal(x, y) else None
+                for x, y in zip(a.strides, b.strides, strict=True)
+            )
+    else:
+        for axis in a.partial.keys() & b.partial.keys():
+            partial[axis] = join_dims(a.partial[axis], b.partial[axis])
+    dtypes = None if a.dtypes is None or b.dtypes is None else a.dtypes | b.dtypes
+    return TensorFacts(
+        shape=shape,
+        partial=partial,
+        strides=strides,
+        dense=a.dense if a.dense == b.dense else None,
+        dtypes=dtypes,
+        device=a.device if a.device == b.device else None,
+        values=a.values if a.values == b.values else None,
+        tags=a.tags & b.tags,
+        origins={**b.origins, **a.origins},
+        handle=a.handle if a.handle == b.handle else new_handle() if shape is None else 0,
+    )
+
+
+def join(a: State | None, b: State | None) -> State | None:
+    """What is known where two paths meet; a path that never arrives adds nothing."""
+    if a is None or b is None:
+        return a if b is None else b
+    names: dict[Hashable, Value] = {}
+    for key in (*a.names, *(k for k in b.names if k not in a.names)):
+        if key in a.names and key in b.names:
+            left, right = a.names[key], b.names[key]
+            if left is right:
+                names[key] = left
+            else:
+                names[key] = any_of((a.resolve(left), b.resolve(right)))
+        elif isinstance(key, str):
+            # Whoever reads the name later came by the path that bound it.
+            state, value = (a, a.names[key]) if key in a.names else (b, b.names[key])
+            names[key] = state.resolve(value)
+    refined: dict[Symbol, Dim] = {}
+    for sym in a.refined.keys() & b.refined.keys():
+        if a.refined[sym] == b.refined[sym] and isinstance(a.refined[sym], int):
+            refined[sym] = a.refined[sym]
+            continue
+        left, right = a.resolve_dim(of_symbol(sym)), b.resolve_dim(of_symbol(sym))
+        (low_a, high_a), (low_b, high_b) = bounds(left), bounds(right)
+        choices = None
+        one, two = possible_values(left), possible_values(right)
+        if one is not None and two is not None:
+            choices = one | two
+        refined[sym] = of_symbol(
+            replace(
+                sym,
+                low=None if low_a is None or low_b is None else min(low_a, low_b),
+                high=None if high_a is None or high_b is None else max(high_a, high_b),
+                choices=choices,
+            )
+        )
+    ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
+    return State(names, refined, ranks, a.sure & b.sure, max(a.muted, b.muted))
+
+
+def as_shape(value: Value) -> tuple[Value, ...] | None:
+    """The items of a shape-like value of known length."""
+    return value.items if isinstance(value, Items) else None
+
+
+__all__ = [
+    "MAX_ALTERNATIVES",
+    "Repeated",
+    "ShapeOf",
+    "Sizes",
+    "State",
+    "alternatives",
+    "any_of",
+    "join",
+    "join_dims",
+    "join_facts",
+    "new_handle",
+    "opaque",
+]

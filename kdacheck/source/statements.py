@@ -1,0 +1,545 @@
+"""What statements do to a state, and which paths leave a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from kdacheck.facts import Literal, TensorFacts, Unknown
+from kdacheck.source import narrowing
+from kdacheck.source.expressions import arithmetic, operator_text, store
+from kdacheck.source.module import Suite, assigned_targets, dotted, suite
+from kdacheck.source.objects import Function, function, is_none
+from kdacheck.source.select import absolute
+from kdacheck.source.state import State, any_of, join, opaque
+from kdacheck.source.values import (
+    UNKNOWN,
+    Code,
+    External,
+    Items,
+    Repeated,
+    ShapeOf,
+    Table,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+
+#: A loop over a known sequence is run item by item up to this length.
+MAX_UNROLLED = 16
+
+#: Calls that never return.
+_LEAVING = frozenset(
+    (
+        "pytest.skip",
+        "pytest.fail",
+        "pytest.xfail",
+        "pytest.exit",
+        "sys.exit",
+        "os._exit",
+        "os.abort",
+        "builtins.exit",
+        "builtins.quit",
+    )
+)
+
+#: Context managers under which a call is meant to fail.
+_EXPECTING = frozenset(("raises", "assertRaises", "assertRaisesRegex", "assert_raises", "suppress"))
+_PATCHING = frozenset(("patch", "object", "dict", "multiple"))
+
+
+def run_suite(interp: Interpreter, statements: Suite, state: State | None) -> State | None:
+    """The state after a block, None where no path reaches its end."""
+    for statement in statements:
+        if state is None:
+            return None
+        state = run(interp, statement, state)
+    return state
+
+
+def run(interp: Interpreter, statement: cst.CSTNode, state: State) -> State | None:
+    interp.spend()
+    if isinstance(statement, cst.SimpleStatementLine):
+        result: State | None = state
+        for small in statement.body:
+            if result is None:
+                return None
+            result = _HANDLERS.get(type(small), _nothing)(interp, small, result)
+        return result
+    return _HANDLERS.get(type(statement), _nothing)(interp, statement, state)
+
+
+def _nothing(interp: Interpreter, node: Any, state: State) -> State:
+    return state
+
+
+def _expression(interp: Interpreter, node: cst.Expr, state: State) -> State | None:
+    interp.evaluate(node.value, state)
+    if isinstance(node.value, cst.Call):
+        callee = interp.evaluate(node.value.func, state)
+        if isinstance(callee, External) and callee.path in _LEAVING:
+            return None
+        if dotted(node.value.func).endswith((".skipTest", ".fail")) and isinstance(
+            node.value.func, cst.Attribute
+        ):
+            return None
+    return state
+
+
+def _assign(interp: Interpreter, node: cst.Assign, state: State) -> State:
+    value = state.resolve(interp.evaluate(node.value, state))
+    for target in node.targets:
+        assign(interp, target.target, value, state)
+    return state
+
+
+def _annotated(interp: Interpreter, node: cst.AnnAssign, state: State) -> State:
+    if node.value is not None:
+        value = state.resolve(interp.evaluate(node.value, state))
+        if isinstance(value, Unknown):
+            value = interp.from_annotation(node.annotation.annotation, value, state)
+        assign(interp, node.target, value, state)
+    return state
+
+
+def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
+    left = state.resolve(interp.evaluate(node.target, state))
+    right = state.resolve(interp.evaluate(node.value, state))
+    if isinstance(left, TensorFacts):
+        # In place: shape and layout stay, contents change, in every view of the memory.
+        state.forget_contents()
+        return state
+    if isinstance(left, Items) and left.kind == "list":
+        more = interp.iterate(right, state)
+        value: Value = Repeated(UNKNOWN, "list")
+        if isinstance(more, Items):
+            value = Items(left.items + more.items, "list")
+        state.rename(left, value)
+        return state
+    if isinstance(left, Unknown):
+        if isinstance(node.target, (cst.Name, cst.Attribute)):
+            assign(interp, node.target, opaque(left.not_none), state)
+        return state
+    value = arithmetic(interp, operator_text(node.operator), left, right, node.target, state)
+    assign(interp, node.target, value, state)
+    return state
+
+
+def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State) -> None:
+    match target:
+        case cst.Name(name):
+            state.names[name] = value
+        case cst.Tuple(elements) | cst.List(elements):
+            _unpack(interp, [e for e in elements], value, state)
+        case cst.Attribute(owner, attr):
+            base = interp.evaluate(owner, state)
+            interp.set_attribute(base, attr.value, value, state)
+        case cst.Subscript():
+            _assign_item(interp, target, value, state)
+        case cst.StarredElement(inner):
+            assign(interp, inner, Repeated(UNKNOWN, "list"), state)
+        case _:
+            pass
+
+
+def _unpack(
+    interp: Interpreter, elements: list[cst.BaseElement], value: Value, state: State
+) -> None:
+    count = len(elements)
+    starred = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
+    if isinstance(value, ShapeOf) and not starred:
+        state.ranks[value.handle] = count
+    spread = interp.iterate(value, state, count if not starred else None)
+    if isinstance(spread, Items):
+        items = spread.items
+        if not starred and len(items) == count:
+            for element, item in zip(elements, items, strict=True):
+                assign(interp, element.value, item, state)
+            return
+        if len(starred) == 1 and len(items) >= count - 1:
+            at, after = starred[0], count - starred[0] - 1
+            middle = items[at : len(items) - after]
+            parts = [*items[:at], Items(middle, "list"), *items[len(items) - after :]]
+            for element, item in zip(elements, parts, strict=True):
+                assign(interp, element.value, item, state)
+            return
+    for element in elements:
+        if isinstance(element, cst.StarredElement):
+            assign(interp, element.value, Repeated(UNKNOWN, "list"), state)
+        elif isinstance(spread, Repeated):
+            assign(interp, element.value, spread.element, state)
+        else:
+            assign(interp, element.value, opaque(), state)
+
+
+def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
+    owner = interp.evaluate(target.value, state)
+    match owner:
+        case Table():
+            index = target.slice[0].slice if len(target.slice) == 1 else None
+            key = interp.evaluate(index.value, state) if isinstance(index, cst.Index) else UNKNOWN
+            state.rename(owner, store(owner, state.resolve(key), value))
+        case Items(items, kind):
+            index = target.slice[0].slice if len(target.slice) == 1 else None
+            at = interp.evaluate(index.value, state) if isinstance(index, cst.Index) else UNKNOWN
+            if isinstance(at, Literal) and type(at.value) is int and -len(items) <= at.value < len(items):
+                changed = list(items)
+                changed[at.value] = value
+                state.rename(owner, Items(tuple(changed), kind))
+            else:
+                state.rename(owner, Repeated(UNKNOWN, kind))
+        case TensorFacts() | Unknown():
+            state.forget_contents()
+            if isinstance(owner, Unknown) and owner.handle:
+                state.forget_attributes(owner.handle)
+        case _:
+            state.forget_contents()
+            state.rename(owner, UNKNOWN)
+
+
+def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
+    for target in ([node.target] if isinstance(node.target, cst.Name) else []):
+        state.names.pop(target.value, None)
+    if isinstance(node.target, cst.Subscript):
+        owner = interp.evaluate(node.target.value, state)
+        if isinstance(owner, Table):
+            state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
+        elif isinstance(owner, (Items, Repeated)):
+            state.rename(owner, Repeated(UNKNOWN, "list"))
+    return state
+
+
+def _return(interp: Interpreter, node: cst.Return, state: State) -> None:
+    value = Literal(None) if node.value is None else interp.evaluate(node.value, state)
+    interp.frame.returns.append((state.resolve(value), state))
+
+
+def _raise(interp: Interpreter, node: cst.Raise, state: State) -> None:
+    return None
+
+
+def _assert(interp: Interpreter, node: cst.Assert, state: State) -> State | None:
+    return narrowing.split(interp, node.test, state)[0]
+
+
+def _if(interp: Interpreter, node: cst.If, state: State) -> State | None:
+    yes, no = narrowing.split(interp, node.test, state)
+    if yes is not None and yes is no:
+        no = yes.copy()
+    after = run_suite(interp, suite(node.body), yes) if yes is not None else None
+    if no is not None:
+        match node.orelse:
+            case cst.If():
+                no = run(interp, node.orelse, no)
+            case cst.Else():
+                no = run_suite(interp, suite(node.orelse.body), no)
+            case _:
+                pass
+    return join(after, no)
+
+
+def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
+    iterable = interp.iterate(state.resolve(interp.evaluate(node.iter, state)), state)
+    if isinstance(iterable, Items) and len(iterable.items) <= MAX_UNROLLED and not interp.spent:
+        current: State | None = state
+        broken: State | None = None
+        for item in iterable.items:
+            if current is None:
+                break
+            assign(interp, node.target, item, current)
+            with interp.loop() as loop:
+                current = run_suite(interp, suite(node.body), current)
+            current = join(current, _all(loop.continues))
+            broken = join(broken, _all(loop.breaks))
+        return join(broken, _orelse(interp, node.orelse, current))
+    element = iterable.element if isinstance(iterable, Repeated) else None
+    if isinstance(iterable, Items):
+        element = any_of(iterable.items)
+    return _repeat(
+        interp,
+        node,
+        state,
+        enter=lambda s: (assign(interp, node.target, element or opaque(), s), s)[1],
+        leave=lambda s: s,
+    )
+
+
+def _while(interp: Interpreter, node: cst.While, state: State) -> State | None:
+    return _repeat(
+        interp,
+        node,
+        state,
+        enter=lambda s: narrowing.split(interp, node.test, s)[0],
+        leave=lambda s: narrowing.split(interp, node.test, s)[1],
+    )
+
+
+def _repeat(
+    interp: Interpreter,
+    node: cst.For | cst.While,
+    state: State,
+    enter: Callable[[State], State | None],
+    leave: Callable[[State], State | None],
+) -> State | None:
+    """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see."""
+    names = {t.value for t in assigned_targets(suite(node.body)) if isinstance(t, cst.Name)}
+    exits: State | None = None
+    with interp.loop() as loop:
+        first = enter(state.copy())
+        after = run_suite(interp, suite(node.body), first) if first is not None else None
+    after = join(after, _all(loop.continues))
+    exits = join(exits, _all(loop.breaks))
+    head = join(state.copy(), after.copy() if after is not None else None)
+    assert head is not None
+    if after is not None:
+        changed = {n for n in names if head.names.get(n) is not state.names.get(n)}
+        _havoc(head, changed, state)
+        with interp.quiet(), interp.loop() as loop:
+            again = enter(head.copy())
+            after = run_suite(interp, suite(node.body), again) if again is not None else None
+        after = join(after, _all(loop.continues))
+        exits = join(exits, _all(loop.breaks))
+        if after is not None:
+            moved = {n for n in names if after.names.get(n) != head.names.get(n)}
+            _havoc(head, moved, state)
+    return join(exits, _orelse(interp, node.orelse, leave(head)))
+
+
+def _havoc(head: State, names: Iterable[str], before: State) -> None:
+    """Forget what a loop body changes, and whatever guards proved about anything inside it."""
+    for name in names:
+        head.names[name] = _forgotten(head.names.get(name, UNKNOWN))
+    for key in [k for k in head.names if isinstance(k, tuple)]:
+        if head.names[key] is not before.names.get(key):
+            head.names[key] = opaque()
+
+
+def _forgotten(value: Value) -> Value:
+    if isinstance(value, Table):
+        return Table({}, True, {**value.entries, **value.maybe})
+    return opaque()
+
+
+def _orelse(interp: Interpreter, orelse: cst.Else | None, state: State | None) -> State | None:
+    if orelse is None or state is None:
+        return state
+    return run_suite(interp, suite(orelse.body), state)
+
+
+def _all(states: Iterable[State]) -> State | None:
+    result: State | None = None
+    for state in states:
+        result = join(result, state)
+    return result
+
+
+def _break(interp: Interpreter, node: cst.Break, state: State) -> None:
+    interp.leave_loop("breaks", state)
+
+
+def _continue(interp: Interpreter, node: cst.Continue, state: State) -> None:
+    interp.leave_loop("continues", state)
+
+
+def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> State | None:
+    before = state.copy()
+    after = run_suite(interp, suite(node.body), state.copy())
+    # An exception may come at any point of the body: a handler starts from before it, less what the body assigns.
+    names = {t.value for t in assigned_targets(suite(node.body)) if isinstance(t, cst.Name)}
+    thrown = before.copy()
+    for name in names:
+        candidates = [s.names[name] for s in (before, after) if s is not None and name in s.names]
+        if name in before.names or after is None or _imports_only(node):
+            thrown.names.pop(name, None)
+            if name in before.names:
+                thrown.names[name] = any_of(candidates) if after is not None else opaque()
+        else:
+            thrown.names[name] = opaque()
+    for key in [k for k in thrown.names if isinstance(k, tuple)]:
+        if after is not None and after.names.get(key) is not thrown.names[key]:
+            thrown.names[key] = opaque()
+    if after is not None and node.orelse is not None:
+        after = run_suite(interp, suite(node.orelse.body), after)
+    result = after
+    for handler in node.handlers:
+        inner = thrown.copy()
+        if handler.name is not None:
+            assign(interp, handler.name.name, opaque(True), inner)
+        result = join(result, run_suite(interp, suite(handler.body), inner))
+    if node.finalbody is not None:
+        if result is None:
+            with interp.quiet():
+                run_suite(interp, suite(node.finalbody.body), thrown.copy())
+            return None
+        return run_suite(interp, suite(node.finalbody.body), result)
+    return result
+
+
+def _imports_only(node: cst.Try | cst.TryStar) -> bool:
+    return all(
+        isinstance(small, (cst.Import, cst.ImportFrom))
+        for line in suite(node.body)
+        if isinstance(line, cst.SimpleStatementLine)
+        for small in line.body
+    )
+
+
+def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
+    muted = 0
+    for item in node.items:
+        name = dotted(item.item)
+        value = interp.evaluate(item.item, state)
+        last = name.rpartition(".")[2]
+        if last in _EXPECTING:
+            muted = 1
+        if "patch" in name.split(".") and last in _PATCHING:
+            muted = 1
+        if item.asname is not None:
+            entered = value if isinstance(value, Code) and value.kind == "instance" else opaque(True)
+            assign(interp, item.asname.name, entered, state)
+    if not muted:
+        return run_suite(interp, suite(node.body), state)
+    state.muted += 1
+    before = state.copy()
+    after = run_suite(interp, suite(node.body), state)
+    # What is expected to be raised is caught: the code behind goes on from anywhere inside.
+    result = join(before, after)
+    assert result is not None
+    result.muted = before.muted - 1
+    return result
+
+
+def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
+    interp.evaluate(node.subject, state)
+    result: State | None = state.copy()
+    for case in node.cases:
+        inner = state.copy()
+        _bind_pattern(interp, case.pattern, inner)
+        if case.guard is not None:
+            held = narrowing.split(interp, case.guard, inner)[0]
+            if held is None:
+                continue
+            inner = held
+        result = join(result, run_suite(interp, suite(case.body), inner))
+    return result
+
+
+def _bind_pattern(interp: Interpreter, pattern: cst.CSTNode, state: State) -> None:
+    stack: list[cst.CSTNode] = [pattern]
+    while stack:
+        node = stack.pop()
+        match node:
+            case cst.MatchAs(name=cst.Name(name)) | cst.MatchStar(name=cst.Name(name)):
+                state.names[name] = opaque()
+            case _:
+                pass
+        stack.extend(node.children)
+
+
+def _import(interp: Interpreter, node: cst.Import, state: State) -> State:
+    for alias in node.names:
+        path = dotted(alias.name)
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            state.names[alias.asname.name.value] = External(path)
+        else:
+            first = path.split(".")[0]
+            state.names[first] = External(first)
+    return state
+
+
+def _import_from(interp: Interpreter, node: cst.ImportFrom, state: State) -> State:
+    base = absolute(
+        dotted(node.module) if node.module is not None else None,
+        len(node.relative),
+        interp.package_of_imports,
+    )
+    if isinstance(node.names, cst.ImportStar):
+        interp.star_imports.append(base)
+        return state
+    for alias in node.names:
+        name = alias.name.value if isinstance(alias.name, cst.Name) else dotted(alias.name)
+        target = name
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            target = alias.asname.name.value
+        state.names[target] = External(f"{base}.{name}" if base else name)
+    return state
+
+
+def _define(interp: Interpreter, node: cst.FunctionDef, state: State) -> State:
+    definition = interp.module.by_node.get(node)
+    made = function(
+        Function(
+            interp.module,
+            node.params,
+            node.body,
+            node.name.value,
+            state.names,
+            interp.frame_number,
+            definition,
+        )
+    )
+    interp.defined(made, state)
+    value: Value = made
+    for decorator in reversed(node.decorators):
+        if not _harmless(dotted(decorator.decorator)):
+            value = UNKNOWN
+    state.names[node.name.value] = value
+    return state
+
+
+#: Decorators that leave a function what it is, as far as its calls are concerned.
+_HARMLESS = frozenset(
+    """
+    staticmethod classmethod property abstractmethod override overload cached_property lru_cache cache wraps fixture
+    no_grad inference_mode enable_grad compile disable allow_in_graph ignore export torch_compile_disable
+    parametrize skipif skip xfail usefixtures slow cuda gpu jaxtyped beartype typechecked contract no_type_check
+    final record_function custom_op nvtx_annotate support_torch_compile torch_compile
+    """.split()
+)
+
+
+def _harmless(name: str) -> bool:
+    return name.rpartition(".")[2] in _HARMLESS or ".mark." in f".{name}."
+
+
+def _define_class(interp: Interpreter, node: cst.ClassDef, state: State) -> State:
+    state.names[node.name.value] = interp.make_class(node, state)
+    return state
+
+
+def _global(interp: Interpreter, node: cst.Global | cst.Nonlocal, state: State) -> State:
+    for item in node.names:
+        state.names[item.name.value] = opaque()
+    return state
+
+
+_HANDLERS: dict[type, Callable[[Any, Any, State], State | None]] = {
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Del: _delete,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Assert: _assert,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.With: _with,
+    cst.Match: _match,
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.FunctionDef: _define,
+    cst.ClassDef: _define_class,
+    cst.Global: _global,
+    cst.Nonlocal: _global,
+}
+
+__all__ = ["assign", "is_none", "run", "run_suite"]
