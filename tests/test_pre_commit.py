@@ -1,0 +1,103 @@
+"""The hook as pre-commit runs it: from a clone, in an environment that pre-commit makes."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def git(*arguments: str | pathlib.Path, cwd: pathlib.Path) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory) -> tuple[pathlib.Path, str]:
+    """A clone of the project with the working tree's state in its last commit."""
+    pytest.importorskip("pre_commit")
+    listed = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    clone = tmp_path_factory.mktemp("hooks")
+    git("clone", "-q", ROOT, clone, cwd=ROOT)
+    changed = git("ls-files", "-m", "-o", "--exclude-standard", cwd=ROOT).splitlines()
+    for name in changed:
+        source = ROOT / name
+        if source.is_file() and not source.is_symlink():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            (clone / name).write_bytes(source.read_bytes())
+    git("add", "-A", cwd=clone)
+    git("commit", "-q", "--allow-empty", "--no-verify", "-m", "state", cwd=clone)
+    return clone, git("rev-parse", "HEAD", cwd=clone)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> pathlib.Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def commit(hooks, home, project):
+    """Runs the hook on files that are about to be committed; gives status and output."""
+    clone, revision = hooks
+    git("init", "-q", ".", cwd=project)
+    config = f"repos:\n- repo: {clone}\n  rev: {revision}\n  hooks:\n  - id: kdacheck\n"
+    (project / ".pre-commit-config.yaml").write_text(config)
+
+    def commit(**files: str) -> tuple[int, str]:
+        for name, text in files.items():
+            (project / name.replace("_", ".")).write_text(text)
+        git("add", "-A", cwd=project)
+        done = subprocess.run(
+            [sys.executable, "-m", "pre_commit", "run"],
+            cwd=project,
+            env={**os.environ, "PRE_COMMIT_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        output = done.stdout + done.stderr
+        if "No matching distribution" in output or "Could not find a version" in output:
+            pytest.skip("the package index cannot be reached")
+        assert "Traceback" not in output
+        return done.returncode, output
+
+    return commit
+
+
+def test_a_wrong_call_is_stopped_with_its_code(commit, wrong):
+    status, output = commit(model_py=wrong)
+    assert status == 1
+    assert "KDA001" in output
+    assert "model.py:7:22" in output
+
+
+def test_a_right_call_passes(commit, right):
+    status, output = commit(model_py=right)
+    assert status == 0
+    assert "Passed" in output
+
+
+def test_no_python_file_passes(commit):
+    status, output = commit(notes_txt="chunk_kda")
+    assert status == 0
+    assert "Skipped" in output
+
+
+def test_excluded_files_pass_though_they_are_named(commit, wrong):
+    status, output = commit(
+        model_py=wrong, pyproject_toml='[tool.kdacheck]\nexclude = ["model.py"]\n'
+    )
+    assert status == 0, output
