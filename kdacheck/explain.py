@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kdacheck.contracts import Contract
 
 WIDTH = 100
 
@@ -55,13 +59,30 @@ def contracts(key: str | None) -> str | None:
                 f"{contract.package} {contract.versions}".rstrip(),
                 *(f"    {path}" for path in contract.paths),
                 "",
-                str(contract.signature),
+                _signature(contract),
                 *(f"  * {clause}" for clause in contract.clause_lines),
                 "",
             ]
         )
         for contract in found
     )
+
+
+def _signature(contract: Contract) -> str:
+    if len(contract.signature) <= WIDTH:
+        return contract.signature
+    lines = [f"{contract.name}("]
+    star = False
+    for parameter in contract.parameters:
+        if parameter.keyword_only and not star:
+            lines.append("    *,")
+            star = True
+        annotation = f": {parameter.text}" if parameter.text else ""
+        default = "" if parameter.required else f" = {parameter.default!r}"
+        lines.append(f"    {parameter.name}{annotation}{default},")
+    if contract.swallows:
+        lines.append("    **kwargs,")
+    return "\n".join([*lines, f") -> {contract.returns}" if contract.returns else ")"])
 
 
 def _plain(text: str) -> str:

@@ -84,7 +84,8 @@ def test_the_wheel_holds_every_module_and_only_our_name(built):
 
 def test_the_sdist_holds_the_sources(built):
     (sdist,) = built.glob("*.tar.gz")
-    names = {name.partition("/")[2] for name in tarfile.open(sdist).getnames()}
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "rules/__init__.py"} <= names
 
 
