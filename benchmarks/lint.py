@@ -86,7 +86,7 @@ def compare(title: str, contenders: list[Contender], runs: int) -> dict[str, flo
     contenders = [contender for contender in contenders if contender.present]
     seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     status = {}
-    for contender in contenders:
+    for contender in contenders if runs > 1 else []:
         timed(contender.command)  # the first run reads the tree from disk
     for number in range(runs):
         for contender in contenders if number % 2 == 0 else reversed(contenders):

@@ -263,6 +263,8 @@ def _report(
 def _summary(result: Result) -> str:
     checked = f"{result.files} file{'' if result.files == 1 else 's'} checked"
     count = len(result.findings)
+    if not count and result.errors:
+        return f"No broken call found in what could be checked ({checked})."
     if not count:
         return f"No broken call found ({checked})."
     return f"Found {count} finding{'' if count == 1 else 's'} ({checked})."
