@@ -10,11 +10,20 @@ from functools import lru_cache
 from kdacheck.facts.dims import Dim, add, floor_divide, multiply
 
 _FLOATS = frozenset(
-    "float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
+    (
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+    )
 )
-_INTS = frozenset("int8 int16 int32 int64".split())
-_UINTS = frozenset("uint8 uint16 uint32 uint64".split())
-_COMPLEX = frozenset("complex64 complex128".split())
+_INTS = frozenset(("int8", "int16", "int32", "int64"))
+_UINTS = frozenset(("uint8", "uint16", "uint32", "uint64"))
+_COMPLEX = frozenset(("complex64", "complex128"))
 
 #: jaxtyping's names of dtype families; None admits every dtype.
 DTYPES: Mapping[str, frozenset[str] | None] = {

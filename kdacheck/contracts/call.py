@@ -10,7 +10,7 @@ from functools import cached_property
 from kdacheck.contracts.annotations import Annotation, TensorSpec, evaluate, parse
 from kdacheck.contracts.clauses import Form, Packed, PerSequence, ReadOnlyWith, VFirst
 from kdacheck.contracts.model import REQUIRED, Contract
-from kdacheck.contracts.tags import LENGTHS
+from kdacheck.contracts.tags import K_FIRST, LENGTHS, ONE_ROW, V_FIRST
 from kdacheck.facts.dims import Dim, add, differs, show
 from kdacheck.facts.tensors import TensorFacts
 from kdacheck.facts.values import Fact, Integer, Literal, Unknown
@@ -163,7 +163,7 @@ class Call:
     def sequences(self, by: str) -> Dim | None:
         """The number of sequences, `len(by) - 1`; None where `by` is no list of offsets to count by."""
         offsets = self.tensor(by)
-        if offsets is None or offsets.rank != 1 or LENGTHS in offsets.tags:
+        if offsets is None or offsets.rank != 1 or offsets.tags & {LENGTHS, ONE_ROW}:
             return None
         if offsets.values and offsets.values[0] != 0:
             return None
@@ -196,6 +196,13 @@ class Call:
                 if flag is not None:
                     annotation = _in_order(annotation, ("V", "K") if flag else ("K", "V"))
         return annotation
+
+    def state_order(self, name: str) -> str | None:
+        """The order of the last two axes of a state in this call, as a tag; None where a flag leaves it open."""
+        ends = {spec.axes.names[-2:] for spec in self.annotation(name).tensors if spec.axes}
+        return (
+            {("K", "V"): K_FIRST, ("V", "K"): V_FIRST}.get(ends.pop()) if len(ends) == 1 else None
+        )
 
     def tensors(self) -> Iterator[tuple[str, TensorFacts]]:
         """The arguments that are certainly tensors, in the order of the signature."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from kdacheck.contracts.annotations import Annotation, parse
 from kdacheck.contracts.clauses import (
+    Boundaries,
     Clause,
     Gate,
     GateParameters,
@@ -101,7 +102,7 @@ class Contract:
                 case Rings(caches, cursors):
                     roles.update(dict.fromkeys(caches, "ring"))
                     roles.update(dict.fromkeys(cursors, "cursor"))
-                case Packed(_, by) | PerSequence(_, by):
+                case Packed(_, by) | PerSequence(_, by) | Boundaries(by):
                     roles[by] = "offsets"
                 case _:
                     pass

@@ -1,5 +1,7 @@
 """SGLang's Triton and CuTe DSL kernels for KDA and the gated delta rule."""
 
+# ruff: noqa: UP037 - shape strings are annotations, not quoted names
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -391,7 +393,7 @@ def cutedsl_fused_sigmoid_gating_kda_update(
     b: Float[Tensor, "..."],
     initial_state_source: Float[Tensor, "..."],
     initial_state_indices: Int[Tensor, "..."],
-    cu_seqlens: Int[Tensor, "_"] | None = None,
+    cu_seqlens: Int[Tensor, "..."] | None = None,
     scale: float | None = None,
     use_qk_l2norm_in_kernel: bool = True,
     softplus_beta: float = 1.0,

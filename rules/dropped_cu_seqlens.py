@@ -1,0 +1,47 @@
+"""KDA003: when one kernel of a function gets the sequence boundaries, its siblings get them too."""
+
+from __future__ import annotations
+
+from kdacheck.rule import Rule
+
+RULE = Rule(
+    code="KDA003",
+    name="dropped-cu-seqlens",
+    law="When one kernel of a function gets the sequence boundaries, its siblings on the same packed tensors get "
+    "them too.",
+    why="A kernel without boundaries takes the packed tokens for one sequence: the state of each document leaks into "
+    "the next, and nothing raises.",
+    remedy="pass the same `cu_seqlens` to every kernel that works on the packed tokens",
+    static="sibling calls, wrappers, constant `None`",
+    runtime="-",
+    wrong=(
+        """\
+import torch
+from fla.modules.convolution import causal_conv1d
+from fla.ops.kda import chunk_kda
+
+def run(weight, g, beta):
+    x = torch.randn(1, 128, 256)
+    cu = torch.tensor([0, 60, 128])
+    y, _ = causal_conv1d(x, weight, activation="silu", cu_seqlens=cu)
+    y = y.unflatten(-1, (4, 64))
+    o, _ = chunk_kda(y, y, y, g, beta)
+    return o
+""",
+    ),
+    right=(
+        """\
+import torch
+from fla.modules.convolution import causal_conv1d
+from fla.ops.kda import chunk_kda
+
+def run(weight, g, beta):
+    x = torch.randn(1, 128, 256)
+    cu = torch.tensor([0, 60, 128])
+    y, _ = causal_conv1d(x, weight, activation="silu", cu_seqlens=cu)
+    y = y.unflatten(-1, (4, 64))
+    o, _ = chunk_kda(y, y, y, g, beta, cu_seqlens=cu)
+    return o
+""",
+    ),
+)

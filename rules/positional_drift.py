@@ -1,0 +1,74 @@
+"""KDA502: no positional argument whose meaning differs between releases or callees of one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kdacheck.contracts.call import Call
+from kdacheck.contracts.clauses import Drift
+from kdacheck.rule import Rule, Violation
+
+
+def check(call: Call) -> Iterator[Violation]:
+    if call.unknown_keywords:
+        return
+    if call.extra_positional:
+        most = len(call.contract.positional)
+        yield Violation(
+            f"{most + call.extra_positional} positional arguments are passed, "
+            f"but the signature takes {most}",
+            remedy="pass everything after the operands by keyword",
+        )
+        return
+    drifts = {law.position: law for law in call.contract.each(Drift)}
+    for name, position in sorted(call.positional.items(), key=lambda item: item[1]):
+        law = drifts.get(position)
+        if law is not None:
+            yield Violation(
+                f"position {position} is `{law.now}` here, but `{law.was}` in {law.where}",
+                parameter=name,
+                remedy=f"pass it by keyword: `{law.now}=` or `{law.was}=`, whichever is meant",
+            )
+            return
+
+
+RULE = Rule(
+    code="KDA502",
+    name="positional-drift",
+    law="No argument is passed by a position whose meaning differs between supported releases or between callees of "
+    "one name.",
+    why="Parameters were inserted in the middle of the signatures. A scale that lands on `A_log`, or a beta on `gk`, "
+    "is taken without a word.",
+    remedy="pass everything after the operands by keyword",
+    static="versioned signature",
+    runtime="meta",
+    wrong=(
+        """\
+from fla.ops.kda import fused_recurrent_kda
+
+def run(q, k, v, g, beta):
+    return fused_recurrent_kda(q, k, v, g, beta, 0.125)
+""",
+        """\
+from fla.ops.gated_delta_rule import fused_recurrent_gated_delta_rule
+
+def run(q, k, v, g, beta):
+    return fused_recurrent_gated_delta_rule(q, k, v, g, beta)
+""",
+    ),
+    right=(
+        """\
+from fla.ops.kda import fused_recurrent_kda
+
+def run(q, k, v, g, beta):
+    return fused_recurrent_kda(q, k, v, g, beta, scale=0.125)
+""",
+        """\
+from fla.ops.gated_delta_rule import fused_recurrent_gated_delta_rule
+
+def run(q, k, v, g, beta):
+    return fused_recurrent_gated_delta_rule(q, k, v, g, beta=beta)
+""",
+    ),
+    check=check,
+)
