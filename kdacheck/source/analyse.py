@@ -68,6 +68,8 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
 
     text = decode(data)
     name = dotted_name(filename)
+    if not select.may_import(data, name):
+        return []
     outline = _outline(text, filename, name)
     if outline is not None and not outline.relevant:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -176,7 +177,7 @@ def _tensor_method(
         return opaque(True)
     if name.endswith("_") and not name.startswith("_"):
         state.forget_contents()
-        return interp.tensor_of(receiver, state) or receiver if not facts.values else UNKNOWN
+        return replace(facts, values=None, tags=frozenset())
     if not arguments.known:
         return unknown_call(interp, arguments, state)
     result = torch.call_method(

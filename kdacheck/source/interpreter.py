@@ -164,8 +164,7 @@ class Interpreter:
         if found is None and self.frames:
             found = self.frame.closure.get(name)
         if found is None:
-            bottom = self.frames[0].names if self.frames else None
-            found = (self.globals if bottom is None else bottom).get(name)
+            found = self._global_names().get(name)
             if found is not None and name in self.written_globals:
                 return UNKNOWN
         if found is None:
@@ -173,6 +172,12 @@ class Interpreter:
         if found is None:
             return External(f"builtins.{name}") if name in calls.BUILTINS else UNKNOWN
         return found
+
+    def _global_names(self) -> Mapping[Hashable, Value]:
+        """The module's names, as they are now while it is still running."""
+        if self.frames and self.frames[0].name == "<module>":
+            return self.frames[0].names or self.globals
+        return self.globals
 
     def _from_star(self, name: str) -> Value | None:
         for base in self.star_imports:

@@ -15,7 +15,18 @@ from functools import lru_cache
 from kdacheck import contracts
 
 #: Every contracted name contains one of these; a plain search for a few short strings is far faster than a pattern.
-STEMS = (b"kda", b"delta_rule", b"_gla", b"conv1d", b"ShortConvolution", b"_gdn", b"cumsum")
+STEMS = (
+    b"kda",
+    b"delta_rule",
+    b"_gla",
+    b"_gdn",
+    b"replayssm",
+    b"conv1d",
+    b"ShortConvolution",
+    b"_cumsum",
+    b"token_shift",
+    b"packed_decode",
+)
 
 #: Last components too common to search for; the component before them is the name people write.
 _COMMON = frozenset(("fwd", "forward", "run", "plan"))
@@ -46,6 +57,23 @@ def _prefixes() -> frozenset[str]:
         parts = path.split(".")
         result.update(".".join(parts[:end]) for end in range(1, len(parts)))
     return frozenset(result)
+
+
+_FROM = re.compile(rb"(?:^|[;:])[ \t]*from[ \t\\\r\n]+(\.*)[ \t]*([\w.]*)[ \t\\\r\n]+import\b", re.MULTILINE)
+_IMPORT = re.compile(rb"(?:^|[;:])[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
+
+
+def may_import(data: bytes, module_name: str) -> bool:
+    """Whether some import of a file can reach a contracted callee: asked of the text, since `ast` costs far more."""
+    prefixes = _prefixes()
+    for dots, base in _FROM.findall(data):
+        if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in prefixes:
+            return True
+    for names in _IMPORT.findall(data):
+        for name in names.split(b","):
+            if name.split()[:1] and name.split()[0].decode("ascii", "replace") in prefixes:
+                return True
+    return b"get_kernel" in data
 
 
 def absolute(module: str | None, level: int, inside: str) -> str:
