@@ -1,9 +1,14 @@
-"""Writes the page of every rule: `python -m kdacheck.docs`, with `--check` to compare only."""
+"""Writes the page of every rule and the output that the README shows.
+
+`python -m kdacheck.docs`, with `--check` to compare only.
+"""
 
 from __future__ import annotations
 
 import argparse
 import pathlib
+import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,8 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kdacheck.rule import Rule
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "docs" / "rules"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "rules"
 INDEX = "README.md"
+SHOWN = re.compile(r"(<!-- output of: kdacheck (\S+) -->\n```\n).*?(```\n)", re.DOTALL)
 RUN_TIME = {
     "meta": "yes, from shape, strides, dtype and device alone",
     "values": "yes, at the level that reads contents",
@@ -24,25 +31,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write or compare the pages; 1 where `--check` finds them stale."""
     parser = argparse.ArgumentParser(prog="python -m kdacheck.docs", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, tell what is stale")
-    parser.add_argument("--folder", type=pathlib.Path, default=FOLDER)
+    parser.add_argument("--folder", type=pathlib.Path, default=FOLDER, help="of the rule pages")
+    parser.add_argument("--readme", type=pathlib.Path, default=ROOT / "README.md")
     options = parser.parse_args(argv)
     folder: pathlib.Path = options.folder
-    wanted = pages()
-    present = {path.name: path.read_text("utf-8") for path in folder.glob("*.md")}
+    readme: pathlib.Path = options.readme
+
+    wanted = {folder / name: text for name, text in pages().items()}
+    wanted[readme] = with_output(readme.read_text("utf-8"))
+    present = {path: path.read_text("utf-8") for path in [*folder.glob("*.md"), readme]}
     stale = sorted(
-        name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)
+        path for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path)
     )
     if options.check:
-        for name in stale:
-            print(f"{folder / name}: stale, run python -m kdacheck.docs", file=sys.stderr)
+        for path in stale:
+            print(f"{path}: stale, run python -m kdacheck.docs", file=sys.stderr)
         return 1 if stale else 0
     folder.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        if name in wanted:
-            (folder / name).write_text(wanted[name], "utf-8", newline="\n")
+    for path in stale:
+        if path in wanted:
+            path.write_text(wanted[path], "utf-8", newline="\n")
         else:
-            (folder / name).unlink()
+            path.unlink()
     return 0
+
+
+def with_output(text: str) -> str:
+    """The text with what the command prints now below each `<!-- output of: kdacheck PATH -->`."""
+
+    def output(shown: re.Match[str]) -> str:
+        command = [sys.executable, "-m", "kdacheck", "--no-color", "--quiet", shown[2]]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+        if done.returncode == 2:
+            raise RuntimeError(done.stderr)
+        return f"{shown[1]}{done.stdout.strip()}\n{shown[3]}"
+
+    return SHOWN.sub(output, text)
 
 
 def pages() -> dict[str, str]:
