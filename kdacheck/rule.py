@@ -20,6 +20,7 @@ class Violation:
     aspect: which property of the argument is wrong, so that a report can show where it was made.
     message: one sentence, without the callee (reports add it).
     remedy: what to write instead, one line; the rule's own remedy where None.
+    at_origin: the finding stands where the aspect was made, not at the call.
     """
 
     message: str
@@ -27,6 +28,7 @@ class Violation:
     keyword: str | None = None
     aspect: Aspect | None = None
     remedy: str | None = None
+    at_origin: bool = False
 
 
 Check = Callable[[Call], Iterator[Violation]]

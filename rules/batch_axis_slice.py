@@ -20,7 +20,8 @@ def check(call: Call) -> Iterator[Violation]:
             yield Violation(
                 f"`{name}` was cut by `[:n]` on axis 0, which has size 1: no token was dropped",
                 parameter=name,
-                aspect="shape",
+                aspect="values",
+                at_origin=True,
                 remedy="cut the token axis: `[:, :n]`",
             )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from kdacheck.contracts.tags import BATCH_CUT
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import add, floor_divide, multiply, symbol
 from kdacheck.source import narrowing
@@ -69,8 +71,17 @@ def evaluate(interp: Interpreter, node: cst.BaseExpression, state: State) -> Val
     return handler(interp, node, state) if handler is not None else UNKNOWN
 
 
+_CONSTANTS: dict[str, Value] = {
+    "None": NONE,
+    "True": Literal(True),
+    "False": Literal(False),
+    "Ellipsis": Literal(...),
+}
+
+
 def _name(interp: Interpreter, node: cst.Name, state: State) -> Value:
-    return interp.lookup(node.value, state)
+    constant = _CONSTANTS.get(node.value)
+    return constant if constant is not None else interp.lookup(node.value, state)
 
 
 def _integer(interp: Interpreter, node: cst.Integer, state: State) -> Value:
@@ -232,7 +243,11 @@ def subscript(
             return any_of(subscript(interp, v, index, node, state) for v in values if not is_none(v))
         case TensorFacts():
             return interp.torch_result(
-                torch.subscript(value, index), value, node, "indexing", state
+                mark_batch_cut(value, index, torch.subscript(value, index)),
+                value,
+                node,
+                "indexing",
+                state,
             )
         case Items(items, kind):
             return _item(items, index, kind)
@@ -251,9 +266,7 @@ def subscript(
         case Unknown(_, handle) if handle and looks_like_tensor_index(index):
             facts = interp.tensor_of(value, state)
             if facts is not None:
-                return interp.torch_result(
-                    torch.subscript(facts, index), facts, node, "indexing", state
-                )
+                return subscript(interp, facts, index, node, state)
             return UNKNOWN
         case Unknown(_, handle) if handle and isinstance(index, Literal):
             if isinstance(index.value, (str, int)):
@@ -261,6 +274,20 @@ def subscript(
             return UNKNOWN
         case _:
             return UNKNOWN
+
+
+def mark_batch_cut(facts: TensorFacts, index: Value, result: Value | None) -> Value | None:
+    """Mark `x[:n]` of a batch of one: it cuts no token, whatever `n` is."""
+    first = index.items[0] if isinstance(index, Items) and index.items else index
+    if not (isinstance(result, TensorFacts) and isinstance(first, Span) and facts.dim(0) == 1):
+        return result
+    stop = first.stop
+    cuts = isinstance(stop, Integer) or isinstance(stop, Literal) and type(stop.value) is int
+    if not cuts or not is_none(first.step) or not (is_none(first.start) or first.start == Literal(0)):
+        return result
+    if isinstance(stop, Literal) and stop.value <= 1:
+        return result
+    return replace(result, tags=result.tags | {BATCH_CUT})
 
 
 def looks_like_tensor_index(index: Value) -> bool:

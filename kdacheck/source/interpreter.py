@@ -507,14 +507,14 @@ class Interpreter:
                 return opaque(True), {}
             target = Instance(cls)
             state = State(muted=1)
-            frame = self.new_frame(definition.name, {})
-            self.frames.append(frame)
+            # A stack of its own: the constructor may be the very function that is being interpreted.
+            frames, self.frames = self.frames, [self.new_frame(definition.name, {})]
             self._instances[definition] = (target, {})
             try:
                 with self.quiet():
                     calls.construct(self, target, None, state, definition.node)
             finally:
-                self.frames.pop()
+                self.frames = frames
             kept = {
                 key: value
                 for key, value in state.names.items()

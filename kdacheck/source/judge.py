@@ -87,6 +87,9 @@ def judge(
         for violation in _everywhere(rule, calls):
             where = _node_of(violation, bound, node)
             fact = calls[0].arguments.get(violation.parameter or "")
+            if violation.at_origin and isinstance(fact, TensorFacts):
+                made = fact.origins.get(violation.aspect or "")
+                where = made.node if made is not None else where
             interp.found.append(
                 Found(rule, violation, path, contract, version, where, node, fact, tuple(interp.chain), interp.module)
             )

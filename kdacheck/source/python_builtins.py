@@ -20,6 +20,7 @@ from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
     Code,
+    Device,
     External,
     Items,
     Repeated,
@@ -398,6 +399,14 @@ def _param(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
     if "marks" in arguments.keywords:
         return Items((), "marked param")
     return Items(tuple(arguments.values()), "param")
+
+
+@_register("torch.device")
+def _device(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+    value = _first(arguments)
+    if isinstance(value, Literal) and isinstance(value.value, str):
+        return Device(value.value.partition(":")[0])
+    return value if isinstance(value, Device) else Device(None)
 
 
 @_register("typing.cast")
