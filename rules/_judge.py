@@ -176,7 +176,7 @@ def dtype_violations(call: Call, code: str) -> Iterator[Violation]:
             )
 
 
-_FAMILIES = {
+_FAMILIES: Mapping[frozenset[str], str] = {
     frozenset(("int8", "int16", "int32", "int64")): "an integer tensor",
 }
 

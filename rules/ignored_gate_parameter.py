@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.clauses import ReadOnlyWith
+from kdacheck.contracts.clauses import Drift, ReadOnlyWith
 from kdacheck.rule import Rule, Violation
 
 
 def check(call: Call) -> Iterator[Violation]:
+    # what was passed by a position that moved was probably meant for another parameter: KDA502 tells
+    drifting = {law.position for law in call.contract.each(Drift)}
     for clause in call.contract.each(ReadOnlyWith):
         if call.on(clause.flag) is not False:
             continue
-        idle = [name for name in clause.parameters if call.handed(name)]
+        idle = [
+            name
+            for name in clause.parameters
+            if call.handed(name) and call.positional.get(name) not in drifting
+        ]
         if not idle:
             continue
         default = call.contract.by_name[clause.flag].default

@@ -5,20 +5,61 @@ Each clause is plain data. A catalogue module attaches them as decorators; a rul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, dataclass_transform
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+@dataclass_transform(eq_default=True, frozen_default=True)
+class Law:
+    """A frozen record whose fields are the annotations of its class.
+
+    What `dataclass` makes, without compiling methods for each of the many classes: that took longer than reading
+    the whole catalogue.
+    """
+
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.__match_args__ = tuple(cls.__annotations__)
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        names = self.__match_args__
+        if len(args) > len(names):
+            raise TypeError(f"{type(self).__name__} takes {len(names)} values, got {len(args)}")
+        values = self.__dict__
+        values.update(zip(names, args, strict=False))
+        for name, value in keywords.items():
+            if name not in names or name in values:
+                raise TypeError(f"{type(self).__name__}: unexpected or repeated {name!r}")
+            values[name] = value
+        for name in names[len(args) :]:
+            if name not in values:
+                try:
+                    values[name] = getattr(type(self), name)
+                except AttributeError:
+                    raise TypeError(f"{type(self).__name__}: {name!r} is missing") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(self.__dict__[name] for name in self.__match_args__)))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self.__match_args__)
+        return f"{type(self).__name__}({fields})"
+
+
+class Packed(Law):
     """With `by` given, the operands are packed: batch size 1, tokens of all sequences in a row."""
 
     operands: tuple[str, ...]
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class PerSequence:
+class PerSequence(Law):
     """`parameter` has one entry on axis 0 per sequence: `len(by) - 1`, or dimension `dense` without offsets."""
 
     parameter: str
@@ -26,29 +67,25 @@ class PerSequence:
     dense: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Law):
     """The log decay and write strength: per value head, and per channel where the annotation says so."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GateParameters:
+class GateParameters(Law):
     """`A_log` and `dt_bias`, by whatever names this callee has for them."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class States:
+class States(Law):
     """Recurrent states, pools and caches."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Indices:
+class Indices(Law):
     """Slot indices into a pool.
 
     live_zero: slot 0 is an ordinary slot; otherwise it is reserved for padding.
@@ -62,8 +99,7 @@ class Indices:
     pool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rings:
+class Rings(Law):
     """ReplaySSM caches that share slots and length, with their cursor and flush flag."""
 
     caches: tuple[str, ...]
@@ -71,8 +107,7 @@ class Rings:
     pool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Elements:
+class Elements(Law):
     """`parameter` has this many elements in all, in any shape (`at_least`: or more).
 
     flag, value: the law holds where the flag has that value.
@@ -85,8 +120,7 @@ class Elements:
     value: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Law):
     """Where `flag` has `value`, the annotation of `parameter` is `text`: one of the forms that the signature allows."""
 
     parameter: str
@@ -95,8 +129,7 @@ class Form:
     value: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Dense:
+class Dense(Law):
     """The parameters are read with assumed strides.
 
     trailing: how many of the last axes lie dense in memory; None for all of them (contiguous).
@@ -110,24 +143,21 @@ class Dense:
     unless: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnlyWith:
+class ReadOnlyWith(Law):
     """The parameters are ignored in silence unless `flag` is true (or, for a tensor, given)."""
 
     flag: str
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Law):
     """With every one of `flags` true (or given), at least one of `companions` is true (or given)."""
 
     flags: tuple[str, ...]
     companions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(Law):
     """With every one of `flags` true, a given `parameter` lies in `[low, high)`."""
 
     parameter: str
@@ -136,61 +166,53 @@ class Within:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Law):
     """`parameter` is one of these values."""
 
     parameter: str
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPair:
+class PoolPair(Law):
     """The pool and its indices are both given, always."""
 
     pool: str
     indices: str
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Law):
     """All of these are given, or none."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusive:
+class Exclusive(Law):
     """At most one of these is given."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Multiple:
+class Multiple(Law):
     """Dimension `big` is a multiple of dimension `small`."""
 
     big: str
     small: str
 
 
-@dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(Law):
     """Dimension `dim` is `limit` at most."""
 
     dim: str
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class PowerOfTwo:
+class PowerOfTwo(Law):
     """The dimensions are powers of two."""
 
     dims: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Covers:
+class Covers(Law):
     """`long` has at least as many entries on `axis` as `short`."""
 
     long: tuple[str, ...]
@@ -198,29 +220,25 @@ class Covers:
     axis: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SameDevice:
+class SameDevice(Law):
     """All tensors are on one device, but for copies that are meant for the host."""
 
     but: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SameDtype:
+class SameDtype(Law):
     """The parameters that are given share one dtype."""
 
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PackedWidth:
+class PackedWidth(Law):
     """The last axis of `parameter` is `2*H*K + HV*V` for a whole number H of key heads that divides HV."""
 
     parameter: str
 
 
-@dataclass(frozen=True, slots=True)
-class VFirst:
+class VFirst(Law):
     """The states are `[.., V, K]`; with a `flag`, only where it is true, else `[.., K, V]`."""
 
     states: tuple[str, ...]
@@ -228,8 +246,7 @@ class VFirst:
     returns_state: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsEnd:
+class OffsetsEnd(Law):
     """The last offset is the token count (axis 1 of `tokens_of`); `exact` False lets it fall short."""
 
     by: str
@@ -237,23 +254,20 @@ class OffsetsEnd:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StrictOffsets:
+class StrictOffsets(Law):
     """Offsets strictly increase: no empty sequences."""
 
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Swallows:
+class Swallows(Law):
     """Unknown keywords vanish in `**kwargs`, from which `reads` are read and `refuses` raise."""
 
     reads: tuple[str, ...] = ()
     refuses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Boundaries:
+class Boundaries(Law):
     """The callee takes sequence boundaries by `by` (or by one of `instead`), and works on these operands."""
 
     by: str
@@ -261,8 +275,7 @@ class Boundaries:
     instead: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Law):
     """Positions whose meaning differs between releases or between callees of the same name."""
 
     position: int
