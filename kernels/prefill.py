@@ -74,8 +74,6 @@ def launch(
     else:
         pair_dtype = v.dtype
 
-    # Kernels want real tensors where an argument is absent; decay stands in and is not read.
-    offsets = cu_seqlens if packed else decay
     gated = A_log is not None
     if gated and dt_bias is None:
         dt_bias = torch.zeros(value_heads * width, dtype=torch.float32, device=device)
@@ -85,9 +83,9 @@ def launch(
         _laid_out(v),
         _laid_out(g[:, :tokens]),
         _laid_out(beta[:, :tokens]),
-        A_log if gated else decay,
-        dt_bias.reshape(value_heads, width) if gated else decay,
-        offsets,
+        A_log,
+        dt_bias.reshape(value_heads, width) if gated else None,
+        cu_seqlens,
         reading,
         recall,
         fresh,
@@ -117,13 +115,13 @@ def launch(
         writing,
         scores,
         decay,
-        offsets,
-        initial_state if stateful else decay,
-        initial_state_indices if stateful else decay,
+        cu_seqlens,
+        initial_state,
+        initial_state_indices if stateful else None,
         _laid_out(out),
-        _laid_out(befores) if listed else decay,
-        track_state if track else decay,
-        track_chunk_idx if track else decay,
+        _laid_out(befores) if listed else None,
+        track_state,
+        track_chunk_idx,
         sequences,
         tokens,
         packed,

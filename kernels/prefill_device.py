@@ -26,9 +26,9 @@ def chunk_operands(
     v: torch.Tensor,
     g: torch.Tensor,
     beta: torch.Tensor,
-    A_log: torch.Tensor,
-    dt_bias: torch.Tensor,
-    offsets: torch.Tensor,
+    A_log: torch.Tensor | None,
+    dt_bias: torch.Tensor | None,
+    offsets: torch.Tensor | None,
     reading: torch.Tensor,
     recall: torch.Tensor,
     fresh: torch.Tensor,
@@ -58,7 +58,8 @@ def chunk_operands(
     K = hl.specialize(q.size(2))
     V = hl.specialize(v.size(2))
     C = hl.specialize(reading.size(2))
-    N = offsets.size(0) - 1
+    if packed:
+        N = offsets.size(0) - 1
     for tile_row, tile_head in hl.tile([rows, HV], block_size=[1, 1]):
         place = tile_row.id
         hv = tile_head.id
@@ -158,13 +159,13 @@ def chunk_states(
     writing: torch.Tensor,
     scores: torch.Tensor,
     decay: torch.Tensor,
-    offsets: torch.Tensor,
-    pool: torch.Tensor,
-    slots: torch.Tensor,
+    offsets: torch.Tensor | None,
+    pool: torch.Tensor | None,
+    slots: torch.Tensor | None,
     out: torch.Tensor,
-    befores: torch.Tensor,
-    tracked_state: torch.Tensor,
-    tracked: torch.Tensor,
+    befores: torch.Tensor | None,
+    tracked_state: torch.Tensor | None,
+    tracked: torch.Tensor | None,
     sequences: int,
     length: int,
     packed: hl.constexpr,
@@ -201,9 +202,10 @@ def chunk_states(
         else:
             state = hl.zeros([K, tile_v], dtype=torch.float32)
         if listed:
-            listed_at = n * ((length + 63) // 64)
-            if packed:
-                listed_at = hl.full([], 0, dtype=torch.int32)
+            listed_at = hl.full([], 0, dtype=torch.int32)
+            if not packed:
+                listed_at = listed_at + n * ((length + 63) // 64)
+            else:
                 for past in range(n):
                     span = (offsets[past + 1] - offsets[past]).to(torch.int32)
                     listed_at = listed_at + (span + 63) // 64
