@@ -25,7 +25,7 @@ def check(call: Call) -> Iterator[Violation]:
         values = facts.values
         if not values or len(values) < 2 or values[0] != 0 or falls(values):
             continue
-        if facts.tags & {DIVIDED, LENGTHS, ONE_ROW}:
+        if facts.tags & (LENGTHS | {DIVIDED, ONE_ROW}):
             continue
         room = bounds(add(tokens, -values[-1]))[1]
         past = room is not None and room < 0

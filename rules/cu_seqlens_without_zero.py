@@ -13,7 +13,7 @@ from kdacheck.rules._judge import falls, offsets, show_values
 def check(call: Call) -> Iterator[Violation]:
     for name, facts in offsets(call):
         values = facts.values
-        if not values or values[0] == 0 or falls(values) or facts.tags & {LENGTHS, DIVIDED}:
+        if not values or values[0] == 0 or falls(values) or facts.tags & (LENGTHS | {DIVIDED}):
             continue
         yield Violation(
             f"`{name}` is {show_values(values)}: it starts at {values[0]}, but offsets start at 0",

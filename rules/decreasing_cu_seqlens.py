@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import StrictOffsets
+from kdacheck.contracts.tags import LENGTHS
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import falls, offsets, show_values
 
@@ -14,7 +15,7 @@ def check(call: Call) -> Iterator[Violation]:
     strict = {law.by for law in call.contract.each(StrictOffsets)}
     for name, facts in offsets(call):
         values = facts.values
-        if not values or values[0] != 0:
+        if not values or values[0] != 0 or facts.tags & LENGTHS:
             continue
         repeats = name in strict and len(set(values)) < len(values)
         if falls(values) or repeats:

@@ -13,7 +13,7 @@ from kdacheck.rules._judge import falls, offsets, show_values
 def check(call: Call) -> Iterator[Violation]:
     for name, facts in offsets(call):
         values = facts.values
-        if LENGTHS in facts.tags:
+        if facts.tags & LENGTHS:
             what = f"`{name}` holds lengths of sequences"
         elif values and values[0] != 0 and falls(values):
             what = f"`{name}` is {show_values(values)}, which falls: these are lengths"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import Indices
-from kdacheck.contracts.tags import CLAMPED
+from kdacheck.contracts.tags import CLAMPED, CLAMPED_PADDING
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import (
     dtype_violations,
@@ -29,7 +29,8 @@ def _contents(call: Call, law: Indices, name: str) -> Iterator[Violation]:
     facts = call.tensor(name)
     if facts is None:
         return
-    if CLAMPED in facts.tags and law.live_zero:
+    zeros = (facts.values or ()).count(0)
+    if law.live_zero and (CLAMPED_PADDING in facts.tags or (CLAMPED in facts.tags and zeros > 1)):
         yield Violation(
             f"`{name}` had its negative padding clamped onto slot 0, which is a live slot for this callee",
             parameter=name,

@@ -163,7 +163,7 @@ class Call:
     def sequences(self, by: str) -> Dim | None:
         """The number of sequences, `len(by) - 1`; None where `by` is no list of offsets to count by."""
         offsets = self.tensor(by)
-        if offsets is None or offsets.rank != 1 or offsets.tags & {LENGTHS, ONE_ROW}:
+        if offsets is None or offsets.rank != 1 or offsets.tags & (LENGTHS | {ONE_ROW}):
             return None
         if offsets.values and offsets.values[0] != 0:
             return None

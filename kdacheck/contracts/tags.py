@@ -11,17 +11,20 @@ BATCH_CUT = "batch-cut"
 #: Heads stand before tokens, by the transpose that put them there or by an annotation.
 HEAD_FIRST = "head-first"
 
-#: Lengths of sequences, as row sums of a mask and differences of offsets are.
-LENGTHS = "lengths"
+#: Made by a sum over an axis, or by the difference of neighbours: where offsets belong, these are lengths.
+LENGTHS = frozenset(("sum", "difference"))
 
-#: Offsets divided or scaled so that the lengths between them did not divide evenly.
-DIVIDED = "divided"
+#: Offsets divided where the lengths between them were known and did not all divide evenly.
+DIVIDED = "divided-unevenly"
 
 #: One row of several rows of offsets, each of which belongs to other tokens.
 ONE_ROW = "one-row"
 
-#: Slot indices among which the negative ones, the padding, were clamped to 0.
+#: Clamped from below at 0 or above.
 CLAMPED = "clamped"
+
+#: Slot indices that were known, and of which negative ones, the padding, were clamped to 0.
+CLAMPED_PADDING = "clamped-padding"
 
 #: A state with V before K, or with K before V, as the kernel that returned it wrote it.
 V_FIRST = "v-first"

@@ -259,7 +259,7 @@ WRONG = [
     (PACKED, packed(mixed_qkv=tensor(4, 768, device="cuda:0"), ssm_state_indices=tensor(4, dtype="int32", device="cuda:1")), ["KDA206"]),
     # KDA301
     (FLA, {"cu_seqlens": offsets(5, 7, 4)}, ["KDA301"]),
-    (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32), "cu_seqlens": tensor(3, dtype="int64", tags=frozenset((tags.LENGTHS,)))}, ["KDA301"]),
+    (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32), "cu_seqlens": tensor(3, dtype="int64", tags=frozenset(("difference",)))}, ["KDA301"]),
     # KDA302
     (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32), "cu_seqlens": offsets(9, 20, 60)}, ["KDA302"]),
     # KDA303
@@ -302,7 +302,7 @@ WRONG = [
     # KDA405
     (PACKED, packed(ssm_state_indices=tensor(4, 1, dtype="int32")), ["KDA405"]),
     (PACKED, packed(ssm_state_indices=tensor(4, dtype="float32")), ["KDA405"]),
-    (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", tags=frozenset((tags.CLAMPED,)))), ["KDA405"]),
+    (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", tags=frozenset((tags.CLAMPED_PADDING,)))), ["KDA405"]),
     (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", values=(1, 2, 3, 16))), ["KDA405"]),
     (HELION, pool_call(initial_state_indices=tensor(1, dtype="int32", values=(-1,))), ["KDA405"]),
     (SIGMOID, {"initial_state_indices": tensor(8, strides=(2,), dtype="int32")}, ["KDA405"]),
