@@ -86,7 +86,7 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
     from kdacheck.source.interpreter import Interpreter
     from kdacheck.source.module import Module
 
-    module = Module(filename, tree, name)
+    module = Module(filename, tree, name, has_walrus=":=" in text)
     relevant = (
         outline.relevant
         if outline is not None

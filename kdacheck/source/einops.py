@@ -267,16 +267,16 @@ def _reduce(value: Value, text: str, how: Value, given: Mapping[str, Value]) -> 
     order = [name for group in plan.result for name in group]
     if any(name not in names for name in order):
         raise GiveUpError
-    gone = [axis for axis, name in enumerate(names) if name not in order]
-    reduction = _REDUCTIONS.get(_pattern(how))
+    gone = [name for name in names if name not in order]
+    tensor = permuted(tensor, [names.index(name) for name in (*order, *gone)])
     if gone:
+        reduction = _REDUCTIONS.get(_pattern(how))
         if reduction is None:
             raise GiveUpError
-        tensor = tensor_of(reduction(tensor, Items(tuple(Literal(axis) for axis in gone))))
-        # Several axes may go one after the other, with the same result.
+        axes = range(len(order), len(names))
+        tensor = tensor_of(reduction(tensor, Items(tuple(map(Literal, axes)))))
         tensor = tensor.with_(tags=frozenset())
-    rest = [name for name in names if name in order]
-    return _merge(permuted(tensor, [rest.index(name) for name in order]), plan)
+    return _merge(tensor, plan)
 
 
 def _einsum(args: Sequence[Value]) -> TensorFacts:

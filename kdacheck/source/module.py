@@ -115,8 +115,9 @@ def dotted(node: cst.CSTNode) -> str:
 class Module:
     """A parsed file."""
 
-    def __init__(self, filename: str, tree: cst.Module, name: str) -> None:
+    def __init__(self, filename: str, tree: cst.Module, name: str, has_walrus: bool = True) -> None:
         self.filename = filename
+        self.has_walrus = has_walrus
         self.tree = tree
         self.name = name
         self.definitions: list[Definition] = []
@@ -168,7 +169,7 @@ class Module:
 
 
 def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
-    """Every target assigned in a suite or its blocks, nested definitions left out."""
+    """Every target assigned by the statements of a suite and its blocks, nested definitions left out."""
     for statement in small_statements(statements):
         match statement:
             case cst.Assign(targets):
@@ -197,18 +198,16 @@ def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
                 pass
         for block in blocks(statement):
             yield from assigned_targets(block)
-        yield from (e for e in walrus_targets(statement))
 
 
-def walrus_targets(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Targets of `:=` in the expressions of one statement."""
-    stack = [c for c in statement.children if isinstance(c, cst.BaseExpression | cst.Arg)]
+def walrus_names(statements: Suite) -> Iterator[str]:
+    """Names bound by `:=` anywhere in a suite. Visits every node: ask only in files that have one."""
+    stack: list[cst.CSTNode] = list(statements)
     while stack:
         node = stack.pop()
-        if isinstance(node, cst.NamedExpr):
-            yield node.target
-        if not isinstance(node, cst.Lambda):
-            stack.extend(node.children)  # type: ignore[arg-type]
+        if isinstance(node, cst.NamedExpr) and isinstance(node.target, cst.Name):
+            yield node.target.value
+        stack.extend(node.children)
 
 
 def _flat(target: cst.CSTNode) -> Iterator[cst.CSTNode]:

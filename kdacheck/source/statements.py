@@ -10,7 +10,7 @@ import libcst as cst
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import narrowing
 from kdacheck.source.expressions import arithmetic, operator_text, store
-from kdacheck.source.module import Suite, assigned_targets, dotted, suite
+from kdacheck.source.module import Suite, assigned_targets, dotted, suite, walrus_names
 from kdacheck.source.objects import Function, function, is_none
 from kdacheck.source.select import absolute
 from kdacheck.source.state import State, any_of, join, opaque
@@ -285,7 +285,7 @@ def _repeat(
     leave: Callable[[State], State | None],
 ) -> State | None:
     """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see."""
-    names = {t.value for t in assigned_targets(suite(node.body)) if isinstance(t, cst.Name)}
+    names = _assigned_names(interp, suite(node.body))
     exits: State | None = None
     with interp.loop() as loop:
         first = enter(state.copy())
@@ -306,6 +306,13 @@ def _repeat(
             moved = {n for n in names if after.names.get(n) != head.names.get(n)}
             _havoc(head, moved, state)
     return join(exits, _orelse(interp, node.orelse, leave(head)))
+
+
+def _assigned_names(interp: Interpreter, statements: Suite) -> set[str]:
+    names = {t.value for t in assigned_targets(statements) if isinstance(t, cst.Name)}
+    if interp.module.has_walrus:
+        names.update(walrus_names(statements))
+    return names
 
 
 def _havoc(head: State, names: Iterable[str], before: State) -> None:
@@ -348,7 +355,7 @@ def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> Stat
     before = state.copy()
     after = run_suite(interp, suite(node.body), state.copy())
     # An exception may come at any point of the body: a handler starts from before it, less what the body assigns.
-    names = {t.value for t in assigned_targets(suite(node.body)) if isinstance(t, cst.Name)}
+    names = _assigned_names(interp, suite(node.body))
     thrown = before.copy()
     for name in names:
         candidates = [s.names[name] for s in (before, after) if s is not None and name in s.names]

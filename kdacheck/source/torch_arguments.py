@@ -200,7 +200,10 @@ def build(
             tags=tags,
             handle=handle,
         )
-    if dense is None:
+    if 0 in shape:
+        # The strides of nothing follow no rule worth knowing.
+        strides, dense = None, True
+    elif dense is None:
         dense = is_dense(shape, strides or (None,) * len(shape))
     if strides is not None and shape and all(stride is None for stride in strides):
         strides = None

@@ -100,8 +100,13 @@ def combined(
     dtypes: Dtypes,
     values: Sequence[int] | None = None,
     tags: frozenset[str] = NO_TAGS,
+    *,
+    computed: Dtypes = None,
 ) -> TensorFacts:
-    """The result of an elementwise operation; an operand is a tensor or a number."""
+    """The result of an elementwise operation; an operand is a tensor or a number.
+
+    computed: the dtype that operands are brought to first, where it is not that of the result.
+    """
     tensors = [operand for operand in operands if isinstance(operand, TensorFacts)]
     if any(isinstance(operand, Unknown) for operand in operands):
         return build(None, dtypes=None)
@@ -111,11 +116,22 @@ def combined(
     shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
     out = shapes[0] if len(shapes) == 1 else layout.broadcast(shapes)
     strides, dense = layout.elementwise(
-        out, [(tensor.shape or (), tensor.strides, tensor.dense) for tensor in tensors]
+        out,
+        [(tensor.shape or (), tensor.strides, tensor.dense) for tensor in tensors],
+        [_is_converted(tensor, computed or dtypes) for tensor in tensors],
+        cpu=device == "cpu",
     )
     if values is not None and not (len(out) <= 1 and fits(values, dtypes)):
         values = None
     return build(out, strides, dense=dense, dtypes=dtypes, device=device, values=values, tags=tags)
+
+
+def _is_converted(tensor: TensorFacts, computed: Dtypes) -> bool | None:
+    if tensor.dtypes is None or computed is None:
+        return None
+    if not tensor.dtypes & computed:
+        return True
+    return False if tensor.dtypes == computed and len(computed) == 1 else None
 
 
 def _of_unknown_rank(
@@ -264,7 +280,7 @@ def compare(op: str, left: Value, right: Value) -> Value | None:
             return None
         if isinstance(operand, Literal) and not isinstance(operand.value, int | float | complex):
             return None
-    result = combined((left, right), _BOOL)
+    result = combined((left, right), _BOOL, computed=promoted((left, right)))
     return result.with_(dtypes=_BOOL)
 
 
@@ -357,12 +373,12 @@ def logical(input: TensorFacts, other: Value) -> Value:
 
 @operation("logical_not")
 def logical_not(input: TensorFacts) -> Value:
-    return mapped(input, _BOOL)
+    return combined((input,), _BOOL, computed=input.dtypes)
 
 
 @operation("isnan", "isinf", "isfinite", "signbit")
 def is_special(input: TensorFacts) -> Value:
-    result = mapped(input, _BOOL)
+    result = combined((input,), _BOOL, computed=input.dtypes)
     # isinf and isfinite compare in more than one step, whose layouts are not followed.
     return result if result.dense else build(result.shape, dtypes=_BOOL, device=result.device)
 
@@ -383,7 +399,6 @@ def absolute(input: TensorFacts) -> Value:
 
 
 @operation(
-    "square",
     "sign",
     "sgn",
     "floor",
@@ -414,7 +429,7 @@ def transcendental(input: TensorFacts) -> Value:
         f"torch.nn.functional.{name}"
         for name in words(
             "silu relu6 elu selu celu leaky_relu hardtanh mish hardswish hardsigmoid softsign "
-            "softplus logsigmoid gelu threshold softshrink hardshrink tanhshrink"
+            "softplus gelu threshold softshrink hardshrink tanhshrink"
         )
     ),
     of_tensor=True,
@@ -437,6 +452,20 @@ def activation(
         # The receiver itself is returned.
         return input.with_(values=None, tags=NO_TAGS)
     return mapped(input, input.dtypes)
+
+
+@function("torch.nn.functional.logsigmoid", of_tensor=True)
+def logsigmoid(input: TensorFacts) -> Value:
+    result = mapped(input, input.dtypes)
+    return result if input.dense else result.with_(strides=None, dense=None)
+
+
+@operation("square")
+def square(input: TensorFacts) -> Value:
+    result = binary("**", input, Literal(2))
+    if result is None:
+        raise GiveUpError
+    return result
 
 
 @operation("relu", functions=("torch.nn.functional.relu",))

@@ -23,9 +23,31 @@ def _is_ellipsis(item: Value) -> bool:
 
 
 def _is_index_tensor(item: Value) -> bool:
-    return isinstance(item, TensorFacts | Items) or (
+    if isinstance(item, TensorFacts):
+        return not _is_scalar_tensor(item)
+    return isinstance(item, Items) or (
         isinstance(item, Literal) and isinstance(item.value, bool)
     )
+
+
+def _is_scalar_tensor(item: Value) -> bool:
+    """Whether a tensor is taken for an int."""
+    return (
+        isinstance(item, TensorFacts)
+        and item.shape == ()
+        and item.dtypes is not None
+        and item.dtypes <= {"int8", "int16", "int32", "int64"}
+    )
+
+
+def _position(item: Value) -> Dim | None:
+    """An int index; None where it is an int that is not known."""
+    if isinstance(item, TensorFacts):
+        return item.values[0] if item.values else None
+    where = dim_of(item)
+    if where is None:
+        raise GiveUpError
+    return where
 
 
 def subscript(tensor: TensorFacts, index: Value) -> Value | None:
@@ -90,10 +112,7 @@ def _basic(tensor: TensorFacts, items: Sequence[Value]) -> TensorFacts:
             tensor = sliced(tensor, axis, item)
             axis += 1
         else:
-            where = dim_of(item)
-            if where is None:
-                raise GiveUpError
-            tensor = selected(tensor, axis, where)
+            tensor = selected(tensor, axis, _position(item))
     return tensor
 
 
@@ -283,10 +302,9 @@ def _advanced(tensor: TensorFacts, items: Sequence[Value]) -> Value:
         elif _is_index_tensor(item):
             pending.append((axis, item))
             axis += _consumed((item,))
-        elif any(map(_is_index_tensor, spelled)):
-            # An integer beside index tensors is one of them.
-            pending.append((axis, build((), dtypes=frozenset(("int64",)))))
-            axis += 1
+        else:
+            # Integers are taken first, unlike in NumPy.
+            view = selected(view, axis, _position(item))
     assert view.shape is not None
     for at, item in pending:
         indexed.extend(_as_indices(at, item))

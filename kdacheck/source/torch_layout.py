@@ -412,8 +412,38 @@ def _iterator_strides(
     return result
 
 
-def elementwise(out: Shape, operands: Sequence[Operand]) -> tuple[Strides, bool | None]:
-    """The layout of the result of an elementwise operation."""
+def elementwise(
+    out: Shape, operands: Sequence[Operand], converted: Sequence[bool | None] = (), *, cpu: bool | None = True
+) -> tuple[Strides, bool | None]:
+    """The layout of the result of an elementwise operation.
+
+    converted: whether an operand is brought to another dtype first. On a CPU that makes a copy, whose layout counts.
+    """
+    variants = [list(operands)]
+    if any(change is not False for change in converted):
+        copies = []
+        for (shape, strides, dense), change in zip(operands, converted, strict=True):
+            copy = preserved(shape, strides, dense) if change is not False else (strides, dense)
+            if copy != (strides, dense) and change is None and len(operands) > 1:
+                return None, None
+            copies.append((shape, *copy))
+        if copies != variants[0]:
+            certain = cpu and None not in converted
+            variants = [copies] if certain else [*variants, copies]
+    layouts = [_elementwise(out, variant) for variant in variants]
+    if len(layouts) == 1:
+        return layouts[0]
+    (a, dense_a), (b, dense_b) = layouts
+    strides = None
+    if a is not None and b is not None:
+        strides = tuple(
+            x if x is not None and y is not None and equal(x, y) else None
+            for x, y in zip(a, b, strict=True)
+        )
+    return strides, dense_a if dense_a == dense_b else None
+
+
+def _elementwise(out: Shape, operands: Sequence[Operand]) -> tuple[Strides, bool | None]:
     operands = [operand for operand in operands if operand[0]] or list(operands[:1])
     alike = all(len(shape) == len(out) and all(map(equal, shape, out)) for shape, _, _ in operands)
     canonical = contiguous_strides(out)

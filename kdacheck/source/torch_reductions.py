@@ -424,6 +424,9 @@ def einsum(equation: Value, *operands: Value) -> Value:
 def contracted(equation: str, facts: Sequence[TensorFacts]) -> TensorFacts:
     """The result of an einsum over one-letter axes; its layout is not followed."""
     dtypes = facts[0].dtypes if len({fact.dtypes for fact in facts}) == 1 else None
+    if dtypes is not None and dtypes & INTEGRAL:
+        # A sum of integers may be wider.
+        dtypes = None
     device = device_of_all(facts)
     left, arrow, right = equation.replace(" ", "").partition("->")
     if "." in equation or left.count(",") + 1 != len(facts):

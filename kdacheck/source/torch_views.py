@@ -379,6 +379,10 @@ def expanded(tensor: TensorFacts, shape: Shape) -> TensorFacts:
     lead = len(shape) - len(tensor.shape)
     if lead < 0:
         raise GiveUpError
+    if not tensor.shape:
+        if -1 in shape:
+            raise GiveUpError
+        return renewed(tensor, shape, (0,) * lead)
     sizes: list[Dim] = []
     steps: list[Dim | None] = []
     own = steps_of(tensor)
