@@ -1,0 +1,153 @@
+"""The pinned releases that the catalogue was read at, as wheels that are read and never imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import pytest
+
+RELEASES = {"fla-core": "0.6.0", "sglang": "0.5.23"}
+
+
+class Sources:
+    """The modules of one wheel, parsed when asked for."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._zip = zipfile.ZipFile(path)
+        self._names = frozenset(self._zip.namelist())
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def module(self, path: str) -> ast.Module | None:
+        """The syntax tree of a module, None where there is no such file."""
+        if path not in self._trees:
+            stem = path.replace(".", "/")
+            found = [name for name in (f"{stem}.py", f"{stem}/__init__.py") if name in self._names]
+            self._trees[path] = ast.parse(self._zip.read(found[0])) if found else None
+        return self._trees[path]
+
+    def is_package(self, path: str) -> bool:
+        return f"{path.replace('.', '/')}/__init__.py" in self._names
+
+    @cached_property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Modules that fla.modules makes at import time under former names."""
+        tree = self.module("fla.modules")
+        for node in tree.body if tree is not None else ():
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULE_ALIASES":
+                table: dict[str, tuple[str, ...]] = ast.literal_eval(node.value)
+                return {
+                    f"fla.modules.{old}": tuple(f"fla.modules.{new}" for new in targets)
+                    for old, targets in table.items()
+                }
+        return {}
+
+    def find(self, path: str) -> ast.FunctionDef | ast.ClassDef | None:
+        """What an import path names, through re-exports, assignments and methods; None where nothing."""
+        parts = path.split(".")
+        for cut in range(len(parts) - 1, 0, -1):
+            module, names = ".".join(parts[:cut]), parts[cut:]
+            for target in self.aliases.get(module, (module,)):
+                if self.module(target) is None:
+                    continue
+                node = self._name(target, names[0])
+                for name in names[1:]:
+                    node = _member(node, name)
+                if node is not None:
+                    return node
+        return None
+
+    def _name(self, module: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
+        tree = self.module(module)
+        for node in reversed(tree.body) if tree is not None else ():
+            match node:
+                case ast.FunctionDef() | ast.ClassDef() if node.name == name:
+                    return node
+                case ast.Assign([ast.Name(target)], ast.Name(source)) if target == name:
+                    return self._name(module, source)
+                case ast.ImportFrom():
+                    for alias in node.names:
+                        target = f"{self._origin(module, node)}.{alias.name}"
+                        # a module is no callee, and may be imported from its own package
+                        if (alias.asname or alias.name) == name and self.module(target) is None:
+                            return self.find(target)
+                case _:
+                    pass
+        return None
+
+    def _origin(self, module: str, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = module.split(".")
+        here = parts if self.is_package(module) else parts[:-1]
+        base = here[: len(here) - node.level + 1]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def _member(node: ast.FunctionDef | ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
+    for item in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(item, ast.FunctionDef) and item.name == name:
+            return item
+    return None
+
+
+def _cache() -> pathlib.Path:
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "kdacheck-wheels"
+
+
+def _locate(folder: pathlib.Path, name: str, version: str) -> pathlib.Path | None:
+    found = sorted(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
+    return found[0] if found else None
+
+
+#: One platform for all: the sources are the same, and not every platform has a wheel.
+PLATFORM = ("--python-version=3.11", "--implementation=cp", "--platform=manylinux_2_34_x86_64")
+
+
+def _fetch(name: str, version: str) -> pathlib.Path | str:
+    """The wheel, from KDACHECK_WHEELS or else the cache, which is filled by download; or why there is none."""
+    given = os.environ.get("KDACHECK_WHEELS")
+    folder = pathlib.Path(given) if given else _cache()
+    wheel = _locate(folder, name, version)
+    if wheel is None and given is None:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *PLATFORM]
+        command += ["--only-binary=:all:", "--dest", str(folder), f"{name}=={version}"]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+        wheel = _locate(folder, name, version)
+    return wheel or f"not in {folder}"
+
+
+@pytest.fixture(scope="session")
+def sources() -> Iterator[Callable[[str], Sources]]:
+    """Distribution -> the sources of its pinned release; skips where its wheel cannot be had."""
+    opened: dict[str, Sources | str] = {}
+
+    def sources(package: str) -> Sources:
+        if package not in opened:
+            wheel = _fetch(package, RELEASES[package])
+            opened[package] = wheel if isinstance(wheel, str) else Sources(wheel)
+        have = opened[package]
+        if isinstance(have, str):
+            pytest.skip(f"no wheel of {package} {RELEASES[package]}: {have}")
+        return have
+
+    yield sources
+    for item in opened.values():
+        if isinstance(item, Sources):
+            item.close()

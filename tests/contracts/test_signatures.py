@@ -1,0 +1,118 @@
+"""The catalogue against the pinned releases: names, order, defaults and import paths must not drift."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kdacheck.contracts import REQUIRED, Contract, catalogue, registry
+from kdacheck.contracts.clauses import Drift, Swallows
+from kdacheck.contracts.versions import admits
+
+from .conftest import RELEASES, Sources
+
+#: Import paths of older releases and of forks, which the pinned one no longer has.
+FORMER = (
+    "sglang.srt.layers.attention.",
+    "sglang.jit_kernel.",
+    "sglang.kernels.ops.attention.fla.fused_sigmoid_gating_recurrent.",
+    "sglang.kernels.ops.attention.fla.fused_recurrent_linear_replayssm.",
+)
+
+CURRENT = [
+    contract
+    for contract in catalogue()
+    if contract.package in RELEASES and admits(contract.versions, RELEASES[contract.package])
+]
+
+
+def _ids(contract: Contract) -> str:
+    return f"{contract.package}-{contract.name}"
+
+
+def _default(node: ast.expr | None) -> Any:
+    if node is None:
+        return REQUIRED
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.unparse(node)
+
+
+def _signature(node: ast.FunctionDef) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]], bool]:
+    """(positional parameters, keyword-only parameters, whether **kwargs is taken), with defaults."""
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    pairs = [(a.arg, _default(d)) for a, d in zip(positional, defaults, strict=True)]
+    if pairs and pairs[0][0] == "self":
+        pairs = pairs[1:]
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return pairs, [(a.arg, _default(d)) for a, d in keywords], arguments.kwarg is not None
+
+
+def _shown(default: Any) -> Any:
+    plain = default is REQUIRED or default is None or isinstance(default, (bool, int, float, str))
+    return default if plain else repr(default)
+
+
+@pytest.mark.parametrize("contract", CURRENT, ids=_ids)
+def test_the_signature_is_the_released_one(
+    contract: Contract, sources: Callable[[str], Sources]
+) -> None:
+    found = [sources(contract.package).find(path) for path in contract.paths]
+    functions = {id(node): node for node in found if isinstance(node, ast.FunctionDef)}
+    assert functions, f"no path of {contract.name} leads to a function"
+    swallows = contract.first(Swallows)
+    reads = swallows.reads if swallows is not None else ()
+    for node in functions.values():
+        positional, keyword_only, takes_any = _signature(node)
+        assert [(p.name, _shown(p.default)) for p in contract.positional] == positional
+        named = [(p.name, _shown(p.default)) for p in contract.parameters if p.keyword_only]
+        assert [pair for pair in named if pair[0] not in reads] == keyword_only
+        assert (swallows is not None) == takes_any
+
+
+@pytest.mark.parametrize("contract", CURRENT, ids=_ids)
+def test_every_path_leads_there(contract: Contract, sources: Callable[[str], Sources]) -> None:
+    for path in contract.paths:
+        if not path.startswith(FORMER):
+            assert sources(contract.package).find(path) is not None, path
+
+
+def test_former_paths_are_gone(sources: Callable[[str], Sources]) -> None:
+    former = [path for contract in CURRENT for path in contract.paths if path.startswith(FORMER)]
+    assert former
+    assert [path for path in former if sources("sglang").find(path) is not None] == []
+
+
+def test_what_is_read_from_kwargs_is_mentioned_in_the_module(
+    sources: Callable[[str], Sources],
+) -> None:
+    for contract in CURRENT:
+        swallows = contract.first(Swallows)
+        node = sources(contract.package).find(contract.paths[0])
+        for name in (*swallows.reads, *swallows.refuses) if swallows and node else ():
+            body = ast.unparse(node)
+            passes_on = any(isinstance(n, ast.keyword) and n.arg is None for n in ast.walk(node))
+            assert repr(name) in body or passes_on, f"{contract.name}: {name}"
+
+
+def test_registry_names_are_registered(sources: Callable[[str], Sources]) -> None:
+    tree = sources("sglang").module("sglang.kernels.ops.attention")
+    assert tree is not None
+    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    for name, path in registry().items():
+        short = name.removeprefix("attention.")
+        assert short in constants
+        assert path.endswith(f".{short}")
+        assert isinstance(sources("sglang").find(path), ast.FunctionDef)
+
+
+def test_drift_tells_the_position_of_this_release() -> None:
+    for contract in catalogue():
+        for drift in contract.each(Drift):
+            assert contract.positional[drift.position].name == drift.now, contract.name
