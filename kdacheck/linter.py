@@ -145,8 +145,8 @@ def check(candidate: Candidate) -> Outcome:
     try:
         findings = source.analyse(filename, data, settings.versions)
     except source.Unreadable as problem:
-        message, row, column = problem.args
-        findings = [unreadable(filename, message, "fix the file, or exclude it", row, column)]
+        remedy = "fix the file, or exclude it"
+        findings = [unreadable(filename, problem.message, remedy, problem.row, problem.column)]
     except RecursionError:
         findings = [unreadable(filename, "is nested too deeply to be analysed", "exclude the file")]
     except MemoryError:
