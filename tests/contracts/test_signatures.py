@@ -95,8 +95,10 @@ def test_what_is_read_from_kwargs_is_mentioned_in_the_module(
     for contract in CURRENT:
         swallows = contract.first(Swallows)
         node = sources(contract.package).find(contract.paths[0])
-        for name in (*swallows.reads, *swallows.refuses) if swallows and node else ():
-            body = ast.unparse(node)
+        if swallows is None or node is None:
+            continue
+        body = ast.unparse(node)
+        for name in (*swallows.reads, *swallows.refuses):
             passes_on = any(isinstance(n, ast.keyword) and n.arg is None for n in ast.walk(node))
             assert repr(name) in body or passes_on, f"{contract.name}: {name}"
 

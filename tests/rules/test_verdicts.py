@@ -88,7 +88,7 @@ def replay(**changes: Any) -> dict[str, Any]:
 
 def flash(**changes: Any) -> dict[str, Any]:
     """A right call of FlashKDA."""
-    bf16 = {"dtype": "bfloat16", "device": "cuda"}
+    bf16: dict[str, Any] = {"dtype": "bfloat16", "device": "cuda"}
     right = {
         **{name: tensor(2, 64, 4, 128, **bf16) for name in ("q", "k", "v", "g", "out")},
         "beta": tensor(2, 64, 4, **bf16),
