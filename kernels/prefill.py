@@ -86,6 +86,7 @@ def launch(
         A_log,
         dt_bias.reshape(value_heads, width) if gated else None,
         cu_seqlens,
+        _sums(size, device),
         reading,
         recall,
         fresh,
@@ -103,6 +104,7 @@ def launch(
         beta_is_raw,
         not half,
         size.bit_length() - 1,
+        q.is_cuda and torch.version.hip is None,
     )
     stateful = initial_state is not None
     if stateful and initial_state_indices is None:
@@ -131,6 +133,22 @@ def launch(
         every,
     )
     return out, befores
+
+
+_tables: dict[tuple[int, torch.device], Tensor] = {}
+
+
+def _sums(size: int, device: torch.device) -> Tensor:
+    """The constant table of the operand kernel, made once per device."""
+    table = _tables.get((size, device))
+    if table is None:
+        from .prefill_device import summing
+
+        table = summing(size, device)
+        # Memory of a graph under capture holds nothing until the graph runs.
+        if not (device.type == "cuda" and torch.cuda.is_current_stream_capturing()):
+            _tables[size, device] = table
+    return table
 
 
 def _chunk_size(width: int, half: bool) -> int:

@@ -19,6 +19,23 @@ from __future__ import annotations
 import helion.language as hl
 import torch
 
+LOG2_E = 1.4426950408889634
+
+
+def summing(size: int, device: torch.device) -> torch.Tensor:
+    """Matrices of zeros and ones [levels + 2, size, size] that sum log decays over a chunk of ``size`` tokens.
+
+    Row t of level b sums the tokens between t and the border between the halves of its block of 2b. The last two sum up to
+    and including t, and after t.
+    """
+    row = torch.arange(size, device=device)[:, None]
+    col = torch.arange(size, device=device)[None, :]
+    tables = []
+    for level in range(size.bit_length() - 1):
+        near = row >> level == col >> level
+        tables.append(near & torch.where((row >> level) % 2 == 1, col <= row, col > row))
+    return torch.stack([*tables, col <= row, col > row]).to(torch.float16)
+
 
 def chunk_operands(
     q: torch.Tensor,
@@ -29,6 +46,7 @@ def chunk_operands(
     A_log: torch.Tensor | None,
     dt_bias: torch.Tensor | None,
     offsets: torch.Tensor | None,
+    sums: torch.Tensor,
     reading: torch.Tensor,
     recall: torch.Tensor,
     fresh: torch.Tensor,
@@ -46,8 +64,9 @@ def chunk_operands(
     raw_beta: hl.constexpr,
     exact_gate: hl.constexpr,
     levels: hl.constexpr,
+    ptx: hl.constexpr,
 ) -> None:
-    """Per chunk and value head, into the workspace.
+    """Per chunk and value head, into the workspace; ``sums`` is `summing`.
 
     ``reading`` scale q exp(G), ``recall`` T beta k exp(G), ``fresh`` T beta v, ``writing`` k exp(G_C - G), ``scores`` P,
     ``decay`` exp(G_C). Rows past the end of a sequence become zeros.
@@ -97,54 +116,62 @@ def chunk_operands(
             if normalize:
                 query = query * torch.rsqrt((query * query).sum(-1) + 1e-6)[:, None]
                 keys = keys * torch.rsqrt((keys * keys).sum(-1) + 1e-6)[:, None]
+            # Log decays in powers of two from here on.
             if gated:
                 rate = torch.exp(A_log[hv].float())
                 gate = gate + dt_bias[hv, key].float()[None, :]
                 if bounded:
-                    gate = lower_bound * torch.sigmoid(rate * gate)
+                    gate = (lower_bound * LOG2_E) * torch.sigmoid(rate * gate)
                 else:
-                    soft = torch.log(1.0 + torch.exp(gate))
-                    gate = -rate * torch.where(gate > 20.0, gate, soft)
+                    gate = gate * LOG2_E
+                    soft = 1.0 + torch.exp2(gate)
+                    if ptx:
+                        # The library logarithm is a polynomial of 25 instructions; this is one, right to 2^-22.
+                        soft = hl.inline_asm_elementwise(
+                            "lg2.approx.ftz.f32 $0, $1;", "=f,f", [soft], torch.float32, True, 1
+                        )
+                    else:
+                        soft = torch.log2(soft)
+                    gate = -rate * torch.where(gate > 30.0, gate, soft)
                 gate = torch.where(live[:, None], gate, 0.0)
-            # In powers of two; -60000 fits float16 and is a decay of zero all the same.
-            gate = torch.clamp_min(gate * 1.4426950408889634, -60000.0)
+            else:
+                gate = gate * LOG2_E
+            # A decay of 2^-60000 is zero all the same, and float16 holds its logarithm.
+            gate = torch.where(gate > -60000.0, gate, -60000.0)
             coarse = gate.to(torch.float16)
             rest = (gate - coarse.float()).to(torch.float16)
             query = (query * scale).to(pair_dtype)
             keys = keys.to(pair_dtype)
 
-            before = torch.where(col[None, :] <= row[:, None], 1.0, 0.0).to(torch.float16)
-            running = hl.dot(before, coarse) + hl.dot(before, rest)
-            total = gate.sum(0)
+            before = sums[levels, :, :]
+            running = hl.dot(before, rest, acc=hl.dot(before, coarse))
             grown = torch.exp2(running)
             reading[place, hv, :, :] = (query.float() * grown).to(reading.dtype)
-            shrunk = torch.exp2(torch.clamp_max(total[None, :] - running, 0.0))
-            writing[place, hv, :, :] = (keys.float() * shrunk).to(writing.dtype)
-            decay[place, hv, :] = torch.exp2(total)
             asked = (keys.float() * grown * strength[:, None]).to(pair_dtype)
+            after = sums[levels + 1, :, :]
+            coming = hl.dot(after, rest, acc=hl.dot(after, coarse))
+            writing[place, hv, :, :] = (keys.float() * torch.exp2(coming)).to(writing.dtype)
+            decay[place, hv, :] = torch.exp2(gate.sum(0))
 
-            own = (query.float() * keys.float()).sum(-1)
             diagonal = row[:, None] == col[None, :]
             inverse = torch.where(diagonal, 1.0, 0.0)
-            score = torch.where(diagonal, own[:, None], 0.0)
+            score = torch.where(diagonal, hl.dot(query, keys.T), 0.0)
             for level in range(levels):
-                upper = ((row >> level) & 1) == 1
-                apart = (row[:, None] ^ col[None, :]) >> level
-                later = col[None, :] > row[:, None]
-                summed = (apart == 0) & (upper[:, None] ^ later)
-                steps = torch.where(summed, 1.0, 0.0).to(torch.float16)
+                steps = sums[level, :, :]
                 exponent = hl.dot(steps, coarse)
                 if exact_gate:
-                    exponent = exponent + hl.dot(steps, rest)
-                factor = torch.exp2(exponent)
-                seen = (keys.float() * factor).to(pair_dtype)
-                sought = (query.float() * factor).to(pair_dtype)
-                pair = (apart == 1) & (row[:, None] > col[None, :])
+                    exponent = hl.dot(steps, rest, acc=exponent)
+                factor = torch.exp2(exponent).to(pair_dtype)
+                seen = keys * factor
+                sought = query * factor
+                half = row >> level
+                border = torch.where((half & 1) == 1, half - 1, -1)
+                pair = (col >> level)[None, :] == border[:, None]
                 block = torch.where(pair, hl.dot(seen, seen.T), 0.0) * strength[:, None]
                 score = score + torch.where(pair, hl.dot(sought, seen.T), 0.0)
-                half = inverse.to(pair_dtype)
-                change = hl.dot(half, block.to(pair_dtype))
-                inverse = inverse - hl.dot(change.to(pair_dtype), half)
+                narrow = inverse.to(pair_dtype)
+                change = hl.dot(narrow, block.to(pair_dtype))
+                inverse = inverse - hl.dot(change.to(pair_dtype), narrow)
             scores[place, hv, :, :] = score.to(scores.dtype)
             recall[place, hv, :, :] = hl.dot(inverse.to(pair_dtype), asked).to(recall.dtype)
             value = hl.load(v, [token, hv, hl.arange(V)], extra_mask=live[:, None]).float()
