@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Union
 
 _serial = itertools.count(1)
 
@@ -56,7 +55,7 @@ class Poly:
         return multiply(self, -1)
 
 
-Dim = Union[int, Poly]
+Dim = int | Poly
 
 
 def symbol(
@@ -259,9 +258,6 @@ def show(dim: Dim) -> str:
     parts = []
     for mono, coef in sorted(dim.terms, key=lambda item: -len(item[0])):
         names = "*".join(sym.name for sym in mono)
-        if not names:
-            text = str(abs(coef))
-        else:
-            text = names if abs(coef) == 1 else f"{abs(coef)}*{names}"
+        text = "*".join(filter(None, ("" if names and abs(coef) == 1 else str(abs(coef)), names)))
         parts.append(("-" if coef < 0 else "+" if parts else "") + text)
     return "".join(parts)

@@ -18,7 +18,8 @@ def contiguous_strides(shape: Sequence[Dim]) -> tuple[Dim, ...]:
     step: Dim = 1
     for size in reversed(shape):
         strides.append(step)
-        step = multiply(step, size)
+        if size != 0:
+            step = multiply(step, size)
     return tuple(reversed(strides))
 
 
@@ -39,7 +40,7 @@ def is_dense(shape: Sequence[Dim], strides: Sequence[Dim | None]) -> bool | None
             unsure = True
         elif not equal(stride, step):
             if at_least(size, 2) and _certainly_other(stride, step):
-                return False if not unsure else None
+                return False
             unsure = True
         step = multiply(step, size)
     return None if unsure else True
@@ -121,7 +122,9 @@ class TensorFacts:
     @property
     def dtype(self) -> str | None:
         """The dtype, where there is only one."""
-        return next(iter(self.dtypes)) if self.dtypes is not None and len(self.dtypes) == 1 else None
+        return (
+            next(iter(self.dtypes)) if self.dtypes is not None and len(self.dtypes) == 1 else None
+        )
 
     def dim(self, axis: int) -> Dim | None:
         """The size of an axis, from the front or the back, or None."""
@@ -141,9 +144,7 @@ class TensorFacts:
     def axis_is_strided(self, axis: int) -> bool:
         """True where the axis certainly has more than one element and certainly not unit stride."""
         size, stride = self.dim(axis), self.stride(axis)
-        return (
-            size is not None and stride is not None and at_least(size, 2) and differs(stride, 1)
-        )
+        return size is not None and stride is not None and at_least(size, 2) and differs(stride, 1)
 
     def has_zero_stride(self) -> bool:
         """True where some axis is certainly expanded."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from kdacheck.facts.dims import Dim
 from kdacheck.facts.tensors import TensorFacts
@@ -34,4 +34,4 @@ class Unknown:
     handle: int = 0
 
 
-Fact = Union[TensorFacts, Literal, Integer, Unknown]
+Fact = TensorFacts | Literal | Integer | Unknown

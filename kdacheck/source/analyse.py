@@ -13,7 +13,7 @@ from kdacheck.finding import Finding, Origin, Position
 from kdacheck.source import select
 
 
-class Unreadable(Exception):
+class Unreadable(Exception):  # noqa: N818 - it names what the file is
     """A file that cannot be decoded or parsed, with where and why."""
 
     def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
@@ -79,18 +79,19 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
     try:
         tree = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        raise Unreadable(f"the file cannot be parsed: {_reason(error)}", error.raw_line, error.raw_column + 1) from None
+        raise Unreadable(
+            f"the file cannot be parsed: {_reason(error)}", error.raw_line, error.raw_column + 1
+        ) from None
     except (RecursionError, ValueError, MemoryError) as error:
         raise Unreadable(f"the file cannot be parsed: {type(error).__name__}") from None
 
     from kdacheck.source.interpreter import Interpreter
     from kdacheck.source.module import Module
+    from kdacheck.source.roots import run_root
 
     module = Module(filename, tree, name, has_walrus=":=" in text)
     relevant = (
-        outline.relevant
-        if outline is not None
-        else frozenset(range(len(module.definitions) + 1))
+        outline.relevant if outline is not None else frozenset(range(len(module.definitions) + 1))
     )
     interpreter = Interpreter(module, versions, relevant)
     interpreter.run_module()
@@ -98,7 +99,7 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
         if definition.is_class or definition.number not in relevant:
             continue
         if definition.owner is None or definition.owner.is_class:
-            interpreter.run_root(definition)
+            run_root(interpreter, definition, {})
     return list(_findings(interpreter))
 
 
@@ -135,7 +136,11 @@ def _finding(item: object) -> Finding:
     start, end = module.position(node)
     first, last = module.position(call)
     release = " ".join(filter(None, (item.contract.package, item.version)))
-    label = item.path.rpartition(".")[2] if item.path.rpartition(".")[2] not in ("fwd", "forward") else ".".join(item.path.split(".")[-2:])
+    label = (
+        item.path.rpartition(".")[2]
+        if item.path.rpartition(".")[2] not in ("fwd", "forward")
+        else ".".join(item.path.split(".")[-2:])
+    )
     where = f"`{label}`" + (f" ({release})" if release else "")
     message = f"{where}: {violation.message}"
     if item.chain:
@@ -181,7 +186,8 @@ def describe(item: object) -> str:
     from kdacheck.facts import TensorFacts, show
     from kdacheck.source.judge import Found
 
-    assert isinstance(item, Found) and isinstance(item.facts, TensorFacts)
+    assert isinstance(item, Found)
+    assert isinstance(item.facts, TensorFacts)
     facts = item.facts
     match item.violation.aspect:
         case "dtype":

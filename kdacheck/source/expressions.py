@@ -96,7 +96,9 @@ def _float(interp: Interpreter, node: cst.Float, state: State) -> Value:
     return Literal(node.evaluated_value)
 
 
-def _string(interp: Interpreter, node: cst.SimpleString | cst.ConcatenatedString, state: State) -> Value:
+def _string(
+    interp: Interpreter, node: cst.SimpleString | cst.ConcatenatedString, state: State
+) -> Value:
     try:
         value = node.evaluated_value
     except (SyntaxError, ValueError, RecursionError):
@@ -205,9 +207,7 @@ def _subscript(interp: Interpreter, node: cst.Subscript, state: State) -> Value:
     return subscript(interp, value, index, node, state)
 
 
-def _index(
-    interp: Interpreter, elements: Sequence[cst.SubscriptElement], state: State
-) -> Value:
+def _index(interp: Interpreter, elements: Sequence[cst.SubscriptElement], state: State) -> Value:
     parts: list[Value] = []
     for element in elements:
         match element.slice:
@@ -240,7 +240,9 @@ def subscript(
 ) -> Value:
     match value:
         case AnyOf(values):
-            return any_of(subscript(interp, v, index, node, state) for v in values if not is_none(v))
+            return any_of(
+                subscript(interp, v, index, node, state) for v in values if not is_none(v)
+            )
         case TensorFacts():
             return interp.torch_result(
                 mark_batch_cut(value, index, torch.subscript(value, index)),
@@ -282,8 +284,12 @@ def mark_batch_cut(facts: TensorFacts, index: Value, result: Value | None) -> Va
     if not (isinstance(result, TensorFacts) and isinstance(first, Span) and facts.dim(0) == 1):
         return result
     stop = first.stop
-    cuts = isinstance(stop, Integer) or isinstance(stop, Literal) and type(stop.value) is int
-    if not cuts or not is_none(first.step) or not (is_none(first.start) or first.start == Literal(0)):
+    cuts = isinstance(stop, Integer) or (isinstance(stop, Literal) and type(stop.value) is int)
+    if (
+        not cuts
+        or not is_none(first.step)
+        or not (is_none(first.start) or first.start == Literal(0))
+    ):
         return result
     if isinstance(stop, Literal) and stop.value <= 1:
         return result
@@ -308,7 +314,9 @@ def _item(items: tuple[Value, ...], index: Value, kind: str) -> Value:
         case Integer():
             return any_of(items) if items else UNKNOWN
         case Span(start, stop, step):
-            parts = [p.value if isinstance(p, Literal) else ... for p in (start, stop, step)]
+            parts: list[Any] = [
+                p.value if isinstance(p, Literal) else ... for p in (start, stop, step)
+            ]
             if any(p is ... or not (p is None or type(p) is int) for p in parts):
                 return Repeated(any_of(items), kind) if items else UNKNOWN
             try:
@@ -332,7 +340,9 @@ def _axis(interp: Interpreter, handle: int, index: Value, state: State) -> Value
                 axes = range(rank)[low:high]
                 return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in axes))
             if type(low) is int and type(high) is int and low >= 0 and high >= 0:
-                return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, high)))
+                return Items(
+                    tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, high))
+                )
             if type(low) is int and high is None and low < 0:
                 return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, 0)))
             return Repeated(SOMETHING)
@@ -384,13 +394,9 @@ def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Valu
         a = state.resolve(interp.evaluate(node.left, state))
         b = state.resolve(interp.evaluate(target.comparator, state))
         op = narrowing.operator_of(target.operator)
-        if isinstance(a, TensorFacts) or isinstance(b, TensorFacts):
-            if op in ("==", "!=", "<", "<=", ">", ">="):
-                facts = a if isinstance(a, TensorFacts) else b
-                assert isinstance(facts, TensorFacts)
-                return interp.torch_result(
-                    torch.compare(op, a, b), facts, node, "comparison", state
-                )
+        facts = a if isinstance(a, TensorFacts) else b
+        if isinstance(facts, TensorFacts) and op in ("==", "!=", "<", "<=", ">", ">="):
+            return interp.torch_result(torch.compare(op, a, b), facts, node, "comparison", state)
     yes, no = narrowing.split(interp, node, state)
     if yes is None:
         return Literal(False)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import libcst as cst
 
-from kdacheck.contracts import annotations as annotated
 from kdacheck.contracts import paths
+from kdacheck.contracts.annotations import evaluate, parse
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
 from kdacheck.facts.tensors import ASPECTS
-from kdacheck.source import calls, expressions, statements
+from kdacheck.source import calls, expressions, functions, python_builtins, statements
 from kdacheck.source import torch_semantics as torch
+from kdacheck.source.frames import BUDGET, Frame, Loop
 from kdacheck.source.judge import Found
-from kdacheck.source.module import Definition, Module, dotted
-from kdacheck.source.objects import Argument, Class, Function, Instance, is_none
+from kdacheck.source.module import Definition, Module, blocks, dotted, suite
+from kdacheck.source.objects import Arguments, Class, Function, Instance, is_none
 from kdacheck.source.origins import Made
-from kdacheck.source.state import Sizes, State, alternatives, any_of, join, new_handle, opaque
+from kdacheck.source.state import Sizes, State, any_of, new_handle, opaque
 from kdacheck.source.values import (
-    NONE,
     SOMETHING,
     UNKNOWN,
     AnyOf,
@@ -35,35 +35,6 @@ from kdacheck.source.values import (
     Table,
     Value,
 )
-
-#: Statements run per file before helper functions are no longer followed and loops no longer unrolled.
-BUDGET = 60_000
-
-#: Helper functions are followed to this depth.
-MAX_DEPTH = 6
-
-
-@dataclass
-class Loop:
-    breaks: list[State] = field(default_factory=list)
-    continues: list[State] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class Frame:
-    """One activation of a function, or of the module."""
-
-    number: int
-    name: str
-    closure: Mapping[Hashable, Value]
-    definition: Definition | None = None
-    owner: Class | None = None
-    self_value: Value | None = None
-    returns: list[tuple[Value, State]] = field(default_factory=list)
-    yields: list[Value] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
-    defined: list[tuple[Code, State]] = field(default_factory=list)
-    names: Mapping[Hashable, Value] | None = None
 
 
 class Interpreter:
@@ -170,7 +141,7 @@ class Interpreter:
         if found is None:
             found = self._from_star(name)
         if found is None:
-            return External(f"builtins.{name}") if name in calls.BUILTINS else UNKNOWN
+            return External(f"builtins.{name}") if name in python_builtins.NAMES else UNKNOWN
         return found
 
     def _global_names(self) -> Mapping[Hashable, Value]:
@@ -225,7 +196,9 @@ class Interpreter:
                 pass
             case cst.Call(func=cst.Attribute(owner, cst.Name("dim" | "ndimension")), args=[]):
                 pass
-            case cst.Call(func=cst.Name("len"), args=[cst.Arg(cst.Attribute(owner, cst.Name("shape")))]):
+            case cst.Call(
+                func=cst.Name("len"), args=[cst.Arg(cst.Attribute(owner, cst.Name("shape")))]
+            ):
                 pass
             case _:
                 return 0
@@ -283,7 +256,8 @@ class Interpreter:
         else:
             same = {
                 "shape": facts.shape == base.shape and facts.partial == base.partial,
-                "layout": facts.dense == base.dense and (facts.dense is not None or base.dense is None),
+                "layout": facts.dense == base.dense
+                and (facts.dense is not None or base.dense is None),
                 "dtype": facts.dtypes == base.dtypes,
                 "device": facts.device == base.device,
                 "values": facts.values == base.values and facts.tags == base.tags,
@@ -325,11 +299,13 @@ class Interpreter:
                 known = [s for s in spread if isinstance(s, Items)]
                 if len(known) == len(spread) and len({len(s.items) for s in known}) == 1:
                     return Items(
-                        tuple(any_of(column) for column in zip(*(s.items for s in known), strict=True))
+                        tuple(
+                            any_of(column) for column in zip(*(s.items for s in known), strict=True)
+                        )
                     )
                 return Repeated(UNKNOWN)
             case Code(kind="instance", target=Instance() as target) if target.cls.is_record:
-                names = calls.record_fields(target.cls)
+                names = functions.record_fields(target.cls)
                 return Items(tuple(state.names.get((target.uid, n), UNKNOWN) for n in names))
             case _:
                 if count is not None:
@@ -384,7 +360,9 @@ class Interpreter:
             return ShapeOf(value.handle)
         if name in ("T", "mT", "H", "data", "dtype", "device", "ndim"):
             facts = self.tensor_of(value, state)
-            if facts is not None and (facts.shape is not None or name in ("data", "dtype", "device")):
+            if facts is not None and (
+                facts.shape is not None or name in ("data", "dtype", "device")
+            ):
                 found = torch.attribute(facts, name)
                 if found is not None and not isinstance(found, (Unknown, DType, Device)):
                     return self.torch_result(found, facts, node, name, state)
@@ -404,9 +382,7 @@ class Interpreter:
             case _:
                 pass
 
-    def _instance_attribute(
-        self, value: Code, name: str, node: cst.CSTNode, state: State
-    ) -> Value:
+    def _instance_attribute(self, value: Code, name: str, node: cst.CSTNode, state: State) -> Value:
         instance: Instance = value.target
         key = (instance.uid, name)
         found = state.names.get(key)
@@ -416,8 +392,11 @@ class Interpreter:
         if method is not None:
             owner, definition = method
             bound = Code("method", self.function_of(definition, owner), value)
-            if any(d.rpartition(".")[2] in ("property", "cached_property") for d in definition.decorators):
-                return calls.run_function(self, bound.target, calls.no_arguments(), state, node, value)
+            if any(
+                d.rpartition(".")[2] in ("property", "cached_property")
+                for d in definition.decorators
+            ):
+                return functions.run_function(self, bound.target, Arguments(), state, node, value)
             return bound
         inherited = self._class_attribute(instance.cls, name, state)
         if not isinstance(inherited, Unknown):
@@ -438,7 +417,9 @@ class Interpreter:
     def _super_attribute(self, cls: Class, instance: Value, name: str, state: State) -> Value:
         for base in cls.lineage()[1:]:
             if name in base.definition.methods:
-                return Code("method", self.function_of(base.definition.methods[name], base), instance)
+                return Code(
+                    "method", self.function_of(base.definition.methods[name], base), instance
+                )
         return Code("nothing", name)
 
     def is_written_elsewhere(self, cls: Class, name: str) -> bool:
@@ -471,7 +452,9 @@ class Interpreter:
             if isinstance(value, Code) and value.kind == "class":
                 bases.append(value.target)
             else:
-                outside.append(value.path if isinstance(value, External) else dotted(arg.value) or "?")
+                outside.append(
+                    value.path if isinstance(value, External) else dotted(arg.value) or "?"
+                )
         inner = state.copy()
         inner.names = dict(state.names)
         cls = Class(definition, self.module, tuple(bases), tuple(outside))
@@ -479,13 +462,14 @@ class Interpreter:
         frame = self.new_frame(definition.name, self.frame.closure)
         self.frames.append(frame)
         try:
-            statements.run_suite(self, statements.suite(node.body), inner)
+            statements.run_suite(self, suite(node.body), inner)
         finally:
             self.frames.pop()
         cls.names = {
             k: v
             for k, v in inner.names.items()
-            if isinstance(k, str) and (k not in before or before[k] is not v)
+            if isinstance(k, str)
+            and (k not in before or before[k] is not v)
             and not (isinstance(v, Code) and v.kind == "function")
             and k not in definition.methods
         }
@@ -512,10 +496,10 @@ class Interpreter:
             self._instances[definition] = (target, {})
             try:
                 with self.quiet():
-                    calls.construct(self, target, None, state, definition.node)
+                    functions.construct(self, target, None, state, definition.node)
             finally:
                 self.frames = frames
-            kept = {
+            kept: dict[Hashable, Value] = {
                 key: value
                 for key, value in state.names.items()
                 if isinstance(key, tuple)
@@ -555,14 +539,13 @@ class Interpreter:
             return Integer(self.sizes.number(handle, where_name(where) or "n"))
         if plain in ("bool", "float", "str"):
             return Unknown(True, handle)
-        annotation = annotated.parse(text)
-        if annotation.others or not annotation.tensors:
+        annotation = parse(text)
+        specs = list(annotation.tensors)
+        if annotation.others or annotation.optional or not specs:
             return unknown
-        if annotation.optional:
-            return unknown
-        if len(annotation.tensors) > 1 or annotation.tensors[0].axes is None:
+        axes, dtypes = specs[0].axes, specs[0].dtypes
+        if len(specs) > 1 or axes is None:
             return Unknown(True, handle)
-        axes = annotation.tensors[0].axes
         made = Made(where or node, f'the annotation "{" ".join(axes.names)}"', self.module)
         bound = dims if dims is not None else {}
         shape: tuple[Dim, ...] | None = None
@@ -571,7 +554,6 @@ class Interpreter:
             state.ranks[handle] = len(shape)
             for axis, size in enumerate(shape):
                 self.sizes._symbols.setdefault((handle, axis), size)
-        dtypes = annotation.tensors[0].dtypes
         return TensorFacts(
             shape=shape,
             dtypes=dtypes if dtypes is not None and len(dtypes) <= 2 else None,
@@ -586,7 +568,7 @@ class Interpreter:
             if name not in bound:
                 bound[name] = symbol(name)
             return bound[name]
-        evaluated = annotated.evaluate(name, bound)
+        evaluated = evaluate(name, bound)
         return evaluated if evaluated is not None else symbol(name)
 
     # Running
@@ -601,10 +583,6 @@ class Interpreter:
             self.frames.pop()
         if end is not None:
             self.globals = end.names
-
-    def run_root(self, definition: Definition, closure: Mapping[Hashable, Value] | None = None) -> None:
-        """Interpret one function on its own, its parameters unknown."""
-        calls.run_root(self, definition, closure or {})
 
 
 def where_name(node: cst.CSTNode | None) -> str:
@@ -630,7 +608,7 @@ def _annotation_text(node: cst.BaseExpression) -> str | None:
 def _globals_written(module: Module) -> Iterator[str]:
     """Names that some function declares `global`."""
     for definition in module.definitions:
-        stack: list[cst.CSTNode] = list(statements.suite(definition.node.body))
+        stack: list[cst.CSTNode] = list(suite(definition.node.body))
         while stack:
             node = stack.pop()
             if isinstance(node, cst.Global):
@@ -638,20 +616,5 @@ def _globals_written(module: Module) -> Iterator[str]:
             elif isinstance(node, (cst.SimpleStatementLine, cst.IndentedBlock)):
                 stack.extend(node.body)
             elif not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                from kdacheck.source.module import blocks
-
                 for block in blocks(node):
                     stack.extend(block)
-
-
-__all__ = [
-    "BUDGET",
-    "MAX_DEPTH",
-    "NONE",
-    "Argument",
-    "Frame",
-    "Interpreter",
-    "Sequence",
-    "alternatives",
-    "join",
-]

@@ -91,7 +91,18 @@ def judge(
                 made = fact.origins.get(violation.aspect or "")
                 where = made.node if made is not None else where
             interp.found.append(
-                Found(rule, violation, path, contract, version, where, node, fact, tuple(interp.chain), interp.module)
+                Found(
+                    rule,
+                    violation,
+                    path,
+                    contract,
+                    version,
+                    where,
+                    node,
+                    fact,
+                    tuple(interp.chain),
+                    interp.module,
+                )
             )
 
 

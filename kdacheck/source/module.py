@@ -57,7 +57,9 @@ def blocks(statement: cst.CSTNode) -> Iterator[Suite]:
             pass
 
 
-def small_statements(statements: Suite) -> Iterator[cst.BaseSmallStatement | cst.BaseCompoundStatement]:
+def small_statements(
+    statements: Suite,
+) -> Iterator[cst.BaseSmallStatement | cst.BaseCompoundStatement]:
     """The statements of a suite, with `a; b` taken apart."""
     for statement in statements:
         if isinstance(statement, cst.SimpleStatementLine):
@@ -186,7 +188,9 @@ def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
             case cst.FunctionDef(name) | cst.ClassDef(name):
                 yield name
                 continue
-            case cst.Import(names) | cst.ImportFrom(names=names) if not isinstance(names, cst.ImportStar):
+            case cst.Import(names) | cst.ImportFrom(names=names) if not isinstance(
+                names, cst.ImportStar
+            ):
                 for alias in names:
                     if alias.asname is not None:
                         yield alias.asname.name

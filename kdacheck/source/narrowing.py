@@ -40,10 +40,14 @@ def truth(value: Value) -> bool | None:
     """Whether a value is true as a condition; None where that depends."""
     match value:
         case Literal(v):
-            return bool(v) if isinstance(v, (bool, int, float, str, bytes, tuple, type(None), type(...))) else None
+            return (
+                bool(v)
+                if isinstance(v, (bool, int, float, str, bytes, tuple, type(None), type(...)))
+                else None
+            )
         case Integer(dim):
             low, high = bounds(dim)
-            if low is not None and low > 0 or high is not None and high < 0:
+            if (low is not None and low > 0) or (high is not None and high < 0):
                 return True
             return None
         case Items(items):
@@ -189,9 +193,7 @@ def _split_comparison(
         if yes is None:
             break
         right = comparison.comparator
-        holds, fails = _split_one(
-            interpreter, left, operator_of(comparison.operator), right, yes
-        )
+        holds, fails = _split_one(interpreter, left, operator_of(comparison.operator), right, yes)
         no = join(no, fails)
         yes, left = holds, right
     return yes, no
@@ -218,16 +220,17 @@ def _split_one(
         ranked = _split_rank(interpreter, left, operator, right, state)
         if ranked is not None:
             return ranked
-        return _refine(state.copy(), x, operator, y), _refine(state.copy(), x, _NEGATED[operator], y)
+        return _refine(state.copy(), x, operator, y), _refine(
+            state.copy(), x, _NEGATED[operator], y
+        )
     if operator in ("==", "!=") and isinstance(a, Items) and isinstance(b, Items):
-        if len(a.items) == len(b.items):
-            yes: State | None = state.copy()
-            for one, two in zip(a.items, b.items, strict=True):
-                p, q = _number(one), _number(two)
-                if yes is not None and p is not None and q is not None:
-                    yes = _refine(yes, p, "==", q)
-            return (yes, state.copy()) if operator == "==" else (state.copy(), yes)
-    if isinstance(a, Literal) and isinstance(b, Literal) and operator in ("==", "!=", "is", "is not"):
+        yes = _all_equal(state.copy(), a.items, b.items)
+        return (yes, state.copy()) if operator == "==" else (state.copy(), yes)
+    if (
+        isinstance(a, Literal)
+        and isinstance(b, Literal)
+        and operator in ("==", "!=", "is", "is not")
+    ):
         same = a.value == b.value
         holds = same if operator in ("==", "is") else not same
         return (state, None) if holds else (None, state)
@@ -245,6 +248,19 @@ def _split_one(
                 interpreter.write_place(key, any_of(others), no)
             return (yes_or_none, no_or_none) if operator == "==" else (no_or_none, yes_or_none)
     return state.copy(), state.copy()
+
+
+def _all_equal(
+    state: State | None, left: tuple[Value, ...], right: tuple[Value, ...]
+) -> State | None:
+    """The state in which two sequences are equal, None where they cannot be."""
+    if len(left) != len(right):
+        return None
+    for one, two in zip(left, right, strict=True):
+        p, q = _number(one), _number(two)
+        if state is not None and p is not None and q is not None:
+            state = _refine(state, p, "==", q)
+    return state
 
 
 def _split_none(

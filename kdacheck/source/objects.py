@@ -43,7 +43,7 @@ class Class:
     names: Mapping[Any, Value] = field(default_factory=dict)
 
     def lineage(self) -> list[Class]:
-        found = [self]
+        found: list[Class] = [self]
         for base in self.bases:
             found.extend(c for c in base.lineage() if c not in found)
         return found
@@ -57,7 +57,8 @@ class Class:
     @property
     def is_torch_module(self) -> bool:
         return any(
-            path.startswith(("torch.nn", "pytorch_lightning", "lightning")) or path.endswith("Module")
+            path.startswith(("torch.nn", "pytorch_lightning", "lightning"))
+            or path.endswith("Module")
             for cls in self.lineage()
             for path in cls.outside
         )
@@ -65,7 +66,9 @@ class Class:
     @property
     def is_record(self) -> bool:
         """A dataclass or NamedTuple: its constructor binds its annotated fields."""
-        decorated = any(d.rpartition(".")[2] in ("dataclass", "define") for d in self.definition.decorators)
+        decorated = any(
+            d.rpartition(".")[2] in ("dataclass", "define") for d in self.definition.decorators
+        )
         return decorated or any(path.rpartition(".")[2] == "NamedTuple" for path in self.outside)
 
 

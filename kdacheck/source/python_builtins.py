@@ -59,9 +59,29 @@ def function(
 
 
 _PURE = frozenset(
-    """
-    print repr str format hash id input ord chr hex oct bin callable hasattr type vars dir round divmod any all
-    """.split()
+    [
+        "print",
+        "repr",
+        "str",
+        "format",
+        "hash",
+        "id",
+        "input",
+        "ord",
+        "chr",
+        "hex",
+        "oct",
+        "bin",
+        "callable",
+        "hasattr",
+        "type",
+        "vars",
+        "dir",
+        "round",
+        "divmod",
+        "any",
+        "all",
+    ]
 )
 
 
@@ -113,11 +133,23 @@ def _range(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
     return Repeated(Integer(symbol("i", low)), "range")
 
 
-@_register("builtins.tuple", "builtins.list", "builtins.set", "builtins.frozenset", "builtins.iter",
-           "builtins.sorted", "builtins.reversed", "torch.Size")
+@_register(
+    "builtins.tuple",
+    "builtins.list",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.iter",
+    "builtins.sorted",
+    "builtins.reversed",
+    "torch.Size",
+)
 def _sequence(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     assert isinstance(node, cst.CSTNode)
-    name = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else "tuple"
+    name = (
+        node.func.value
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name)
+        else "tuple"
+    )
     kind = "list" if name in ("list", "sorted") else "set" if "set" in name else "tuple"
     if not arguments.positional:
         return Items((), kind)
@@ -126,7 +158,9 @@ def _sequence(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, stat
         if name == "reversed":
             return Items(spread.items[::-1], kind)
         if name == "sorted":
-            numbers = [v.value for v in spread.items if isinstance(v, Literal) and type(v.value) is int]
+            numbers = [
+                v.value for v in spread.items if isinstance(v, Literal) and type(v.value) is int
+            ]
             if len(numbers) == len(spread.items) and not arguments.keywords:
                 return Items(tuple(map(Literal, sorted(numbers))), kind)
             return Repeated(any_of(spread.items), kind) if spread.items else Items((), kind)
@@ -151,8 +185,11 @@ def _dict(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: S
                 if not (isinstance(pair, Items) and len(pair.items) == 2):
                     return Table({}, True)
                 table = store(table, pair.items[0], pair.items[1])
-    named = Table(arguments.keyword_values(), arguments.open_keywords,
-                  {k: a.value for k, a in arguments.maybe.items()})
+    named = Table(
+        arguments.keyword_values(),
+        arguments.open_keywords,
+        {k: a.value for k, a in arguments.maybe.items()},
+    )
     return merge_tables(table, named)
 
 
@@ -236,14 +273,22 @@ def _prod(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: S
 
 
 @_register("itertools.accumulate")
-def _accumulate(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+def _accumulate(
+    interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State
+) -> Value:
     column = interp.iterate(_first(arguments), state)
-    if not isinstance(column, Items) or len(arguments.positional) > 1 or "func" in arguments.keywords:
+    if (
+        not isinstance(column, Items)
+        or len(arguments.positional) > 1
+        or "func" in arguments.keywords
+    ):
         return Repeated(UNKNOWN, "list")
     sums: list[Value] = []
     total: Dim = 0
     initial = arguments.keywords.get("initial")
-    if initial is not None and not (isinstance(initial.value, Literal) and initial.value.value is None):
+    if initial is not None and not (
+        isinstance(initial.value, Literal) and initial.value.value is None
+    ):
         start = as_dim(initial.value)
         if start is None:
             return Repeated(UNKNOWN, "list")
@@ -279,7 +324,9 @@ def _extreme(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
         values = list(column.items)
     if arguments.keywords or not values:
         return opaque()
-    is_max = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "max"
+    is_max = (
+        isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "max"
+    )
     if all(isinstance(v, Literal) and isinstance(v.value, (int, float)) for v in values):
         numbers = [v.value for v in values if isinstance(v, Literal)]
         return Literal(max(numbers) if is_max else min(numbers))
@@ -338,7 +385,9 @@ def _abs(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
 
 
 def _math(compute: Callable[..., Any]) -> Handler:
-    def handler(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+    def handler(
+        interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State
+    ) -> Value:
         numbers = [v.value for v in arguments.values() if isinstance(v, Literal)]
         if len(numbers) == len(arguments.positional) and all(
             isinstance(n, (int, float)) for n in numbers
@@ -359,7 +408,9 @@ _FUNCTIONS["triton.cdiv"] = _math(lambda a, b: -(-a // b))
 
 
 @_register("builtins.isinstance", "builtins.issubclass")
-def _isinstance(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+def _isinstance(
+    interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State
+) -> Value:
     return SOMETHING
 
 
@@ -455,7 +506,11 @@ def _table_method(
                 elif key.value in table.maybe:
                     found = any_of((table.maybe[key.value], default))
                 elif table.open:
-                    found = interp.memo(("get", id(table), key.value), state) if name == "get" else opaque()
+                    found = (
+                        interp.memo(("get", id(table), key.value), state)
+                        if name == "get"
+                        else opaque()
+                    )
                 else:
                     found = default
             if name == "pop":
@@ -477,8 +532,11 @@ def _table_method(
             changed = table
             if values:
                 changed = merge_tables(changed, values[0])
-            named = Table(arguments.keyword_values(), arguments.open_keywords,
-                          {k: a.value for k, a in arguments.maybe.items()})
+            named = Table(
+                arguments.keyword_values(),
+                arguments.open_keywords,
+                {k: a.value for k, a in arguments.maybe.items()},
+            )
             state.rename(table, merge_tables(changed, named))
             return NONE
         case "copy":
@@ -550,7 +608,11 @@ def _text_method(
         return Literal(getattr(text, name)())
     if name in ("startswith", "endswith") and len(values) == 1 and isinstance(values[0], str):
         return Literal(getattr(text, name)(values[0]))
-    if name == "split" and len(text) <= 256 and (not values or isinstance(values[0], str) and values[0]):
+    if (
+        name == "split"
+        and len(text) <= 256
+        and (not values or (isinstance(values[0], str) and values[0]))
+    ):
         return Items(tuple(map(Literal, text.split(*values[:1]))), "list")
     return SOMETHING
 

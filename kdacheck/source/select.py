@@ -59,7 +59,9 @@ def _prefixes() -> frozenset[str]:
     return frozenset(result)
 
 
-_FROM = re.compile(rb"(?:^|[;:])[ \t]*from[ \t\\\r\n]+(\.*)[ \t]*([\w.]*)[ \t\\\r\n]+import\b", re.MULTILINE)
+_FROM = re.compile(
+    rb"(?:^|[;:])[ \t]*from[ \t\\\r\n]+(\.*)[ \t]*([\w.]*)[ \t\\\r\n]+import\b", re.MULTILINE
+)
 _IMPORT = re.compile(rb"(?:^|[;:])[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
 
 
@@ -94,6 +96,9 @@ class Outline:
     """
 
     relevant: frozenset[int] = frozenset()
+
+
+_CONSTRUCTORS = ("__init__", "__post_init__", "setup", "setUp")
 
 
 @dataclass
@@ -153,9 +158,7 @@ class _Outliner:
         for alias in node.names:
             path = f"{base}.{alias.name}"
             if alias.name == "*" and base in prefixes:
-                self.seeds.update(
-                    search_name(p) for p in known if p.rpartition(".")[0] == base
-                )
+                self.seeds.update(search_name(p) for p in known if p.rpartition(".")[0] == base)
             elif path in known or path in prefixes:
                 self.seeds.add(alias.asname or alias.name)
 
@@ -187,9 +190,13 @@ def outline(tree: ast.Module, module_name: str) -> Outline:
                 d = definitions[d.owner]
     # What a class keeps in `__init__` is used by its other methods under other names.
     for d in definitions:
-        if d.number in reaching and d.owner > 0 and definitions[d.owner].is_class:
-            if d.name in ("__init__", "__post_init__", "setup", "setUp"):
-                reaching |= {e.number for e in definitions if e.owner == d.owner}
+        is_method = d.owner > 0 and definitions[d.owner].is_class
+        if is_method and d.number in reaching and d.name in _CONSTRUCTORS:
+            reaching |= {e.number for e in definitions if e.owner == d.owner}
+    # A nested function is interpreted with what its maker left it.
+    for d in reversed(definitions):
+        if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
+            reaching.add(d.owner)
     return Outline(frozenset(reaching))
 
 

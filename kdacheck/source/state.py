@@ -69,9 +69,7 @@ class State:
     muted: int = 0
 
     def copy(self) -> State:
-        return State(
-            dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted
-        )
+        return State(dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted)
 
     def resolve_dim(self, dim: Dim) -> Dim:
         if isinstance(dim, int) or not self.refined:
@@ -80,7 +78,9 @@ class State:
             if not any(sym in self.refined for sym in symbols(dim)):
                 return dim
             fresh = substitute(dim, lambda sym: self.refined.get(sym, of_symbol(sym)))
-            if fresh == dim:  # symbols compare by identity: only bounds changed, and `fresh` has them
+            if (
+                fresh == dim
+            ):  # symbols compare by identity: only bounds changed, and `fresh` has them
                 return fresh
             dim = fresh
         return dim
@@ -217,9 +217,7 @@ def _merge(a: Value, b: Value) -> Value | None:
         return Unknown(a.not_none and b.not_none)
     if isinstance(a, Items) and isinstance(b, Items):
         if len(a.items) == len(b.items) and a.kind == b.kind:
-            return Items(
-                tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True)), a.kind
-            )
+            return Items(tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True)), a.kind)
         return None
     if isinstance(a, Table) and isinstance(b, Table):
         return join_tables(a, b)

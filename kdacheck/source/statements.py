@@ -11,7 +11,7 @@ from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import narrowing
 from kdacheck.source.expressions import arithmetic, operator_text, store
 from kdacheck.source.module import Suite, assigned_targets, dotted, suite, walrus_names
-from kdacheck.source.objects import Function, function, is_none
+from kdacheck.source.objects import Function, function
 from kdacheck.source.select import absolute
 from kdacheck.source.state import State, any_of, join, opaque
 from kdacheck.source.values import (
@@ -133,7 +133,7 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State)
         case cst.Name(name):
             state.names[name] = value
         case cst.Tuple(elements) | cst.List(elements):
-            _unpack(interp, [e for e in elements], value, state)
+            _unpack(interp, list(elements), value, state)
         case cst.Attribute(owner, attr):
             base = interp.evaluate(owner, state)
             interp.set_attribute(base, attr.value, value, state)
@@ -185,7 +185,11 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
         case Items(items, kind):
             index = target.slice[0].slice if len(target.slice) == 1 else None
             at = interp.evaluate(index.value, state) if isinstance(index, cst.Index) else UNKNOWN
-            if isinstance(at, Literal) and type(at.value) is int and -len(items) <= at.value < len(items):
+            if (
+                isinstance(at, Literal)
+                and type(at.value) is int
+                and -len(items) <= at.value < len(items)
+            ):
                 changed = list(items)
                 changed[at.value] = value
                 state.rename(owner, Items(tuple(changed), kind))
@@ -201,7 +205,7 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
 
 
 def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
-    for target in ([node.target] if isinstance(node.target, cst.Name) else []):
+    for target in [node.target] if isinstance(node.target, cst.Name) else []:
         state.names.pop(target.value, None)
     if isinstance(node.target, cst.Subscript):
         owner = interp.evaluate(node.target.value, state)
@@ -405,7 +409,9 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
         if "patch" in name.split(".") and last in _PATCHING:
             muted = 1
         if item.asname is not None:
-            entered = value if isinstance(value, Code) and value.kind == "instance" else opaque(True)
+            entered = (
+                value if isinstance(value, Code) and value.kind == "instance" else opaque(True)
+            )
             assign(interp, item.asname.name, entered, state)
     if not muted:
         return run_suite(interp, suite(node.body), state)
@@ -491,25 +497,60 @@ def _define(interp: Interpreter, node: cst.FunctionDef, state: State) -> State:
     interp.defined(made, state)
     value: Value = made
     for decorator in reversed(node.decorators):
-        if not _harmless(dotted(decorator.decorator)):
+        if not harmless(dotted(decorator.decorator)):
             value = UNKNOWN
     state.names[node.name.value] = value
     return state
 
 
 #: Decorators that leave a function what it is, as far as its calls are concerned.
-_HARMLESS = frozenset(
-    """
-    staticmethod classmethod property abstractmethod override overload cached_property lru_cache cache wraps fixture
-    no_grad inference_mode enable_grad compile disable allow_in_graph ignore export torch_compile_disable
-    parametrize skipif skip xfail usefixtures slow cuda gpu jaxtyped beartype typechecked contract no_type_check
-    final record_function custom_op nvtx_annotate support_torch_compile torch_compile
-    """.split()
+HARMLESS = frozenset(
+    [
+        "staticmethod",
+        "classmethod",
+        "property",
+        "abstractmethod",
+        "override",
+        "overload",
+        "cached_property",
+        "lru_cache",
+        "cache",
+        "wraps",
+        "fixture",
+        "no_grad",
+        "inference_mode",
+        "enable_grad",
+        "compile",
+        "disable",
+        "allow_in_graph",
+        "ignore",
+        "export",
+        "torch_compile_disable",
+        "parametrize",
+        "skipif",
+        "skip",
+        "xfail",
+        "usefixtures",
+        "slow",
+        "cuda",
+        "gpu",
+        "jaxtyped",
+        "beartype",
+        "typechecked",
+        "contract",
+        "no_type_check",
+        "final",
+        "record_function",
+        "custom_op",
+        "nvtx_annotate",
+        "support_torch_compile",
+        "torch_compile",
+    ]
 )
 
 
-def _harmless(name: str) -> bool:
-    return name.rpartition(".")[2] in _HARMLESS or ".mark." in f".{name}."
+def harmless(name: str) -> bool:
+    return name.rpartition(".")[2] in HARMLESS or ".mark." in f".{name}."
 
 
 def _define_class(interp: Interpreter, node: cst.ClassDef, state: State) -> State:
@@ -548,5 +589,3 @@ _HANDLERS: dict[type, Callable[[Any, Any, State], State | None]] = {
     cst.Global: _global,
     cst.Nonlocal: _global,
 }
-
-__all__ = ["assign", "is_none", "run", "run_suite"]

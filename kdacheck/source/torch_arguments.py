@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown, is_dense
-from kdacheck.facts.dims import symbol
+from kdacheck.facts.dims import at_least, symbol
 from kdacheck.source.torch_dtypes import DTYPE_NAMES, Dtypes
 from kdacheck.source.torch_registry import GiveUpError
 from kdacheck.source.values import (
@@ -106,6 +106,13 @@ def sizes_of(args: Sequence[Value]) -> Shape | None:
     """`f(*sizes)` or `f(sizes)` as sizes; None where their number is unknown."""
     values = spread(args)
     return None if values is None else tuple(size_of(value) for value in values)
+
+
+def hidden_holes(shape: Shape) -> Shape:
+    """A shape argument where -1 has a meaning: a symbol that may be -1 says nothing, unless another size is -1."""
+    if -1 in shape:
+        return shape
+    return tuple(size if at_least(size, 0) else symbol("n") for size in shape)
 
 
 def axis_of(value: Value, rank: int) -> int:

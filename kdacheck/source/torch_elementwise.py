@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import pairwise, product
 
+from kdacheck.contracts.tags import CLAMPED, CLAMPED_PADDING, DIVIDED
 from kdacheck.facts import Integer, Literal, TensorFacts
 from kdacheck.facts.dims import at_least
 from kdacheck.source import torch_layout as layout
 from kdacheck.source.torch_arguments import (
+    ZERO,
     build,
     default_dtypes,
     dim_of,
@@ -102,10 +104,12 @@ def combined(
     tags: frozenset[str] = NO_TAGS,
     *,
     computed: Dtypes = None,
+    unary: bool = False,
 ) -> TensorFacts:
     """The result of an elementwise operation; an operand is a tensor or a number.
 
     computed: the dtype that operands are brought to first, where it is not that of the result.
+    unary: whether a number may be a parameter of the operation, not an operand.
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorFacts)]
     if any(isinstance(operand, Unknown) for operand in operands):
@@ -120,6 +124,7 @@ def combined(
         [(tensor.shape or (), tensor.strides, tensor.dense) for tensor in tensors],
         [_is_converted(tensor, computed or dtypes) for tensor in tensors],
         cpu=device == "cpu",
+        numbers=len(tensors) < len(operands) and (None if unary else True),
     )
     if values is not None and not (len(out) <= 1 and fits(values, dtypes)):
         values = None
@@ -258,10 +263,29 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
         values = _computed(_ARITHMETIC[op], left, right)
     tags = NO_TAGS
     if op == "//":
-        tags = frozenset(("divided",))
+        tags = _divided(left, right)
     elif op == "-" and _neighbours(left, right):
         tags = frozenset(("difference",))
-    return combined(operands, dtypes, values, tags)
+    if op == "**":
+        result = combined(operands, dtypes, unary=True)
+        if isinstance(left, TensorFacts) or (isinstance(right, TensorFacts) and right.dense):
+            return result
+        return result.with_(strides=None, dense=None)
+    # A number divided by a tensor is a reciprocal first.
+    inverse = op == "/" and not isinstance(left, TensorFacts)
+    return combined(operands, dtypes, values, tags, unary=inverse)
+
+
+def _divided(offsets: Value, divisor: Value) -> frozenset[str]:
+    """Tags of a floor division: whether lengths between known offsets were cut."""
+    number = number_of(divisor)
+    lengths = (
+        (b - a for a, b in pairwise(offsets.values))
+        if isinstance(offsets, TensorFacts) and offsets.values is not None
+        else ()
+    )
+    uneven = number is not None and number != 0 and any(length % number for length in lengths)
+    return frozenset(("divided", DIVIDED) if uneven else ("divided",))
 
 
 def _neighbours(left: Value, right: Value) -> bool:
@@ -342,7 +366,7 @@ def div(input: TensorFacts, other: Value, rounding_mode: Value = NONE) -> Value:
     operands = (input, other)
     if not _all_integers(operands):
         values = None
-    return combined(operands, promoted(operands), values, frozenset(("divided",)))
+    return combined(operands, promoted(operands), values, _divided(input, other))
 
 
 def _register_comparison(op: str, *names: str) -> None:
@@ -470,8 +494,7 @@ def square(input: TensorFacts) -> Value:
 
 @operation("relu", functions=("torch.nn.functional.relu",))
 def relu(input: TensorFacts, inplace: Value = NONE) -> Value:
-    values = None if input.values is None else [max(0, value) for value in input.values]
-    return mapped(input, input.dtypes, values, frozenset(("clamped",)))
+    return clamp(input, ZERO).with_(dtypes=input.dtypes)
 
 
 @function(
@@ -494,7 +517,7 @@ def dropout(
 
 
 @operation("clamp", "clip")
-def clamp(input: TensorFacts, min: Value = NONE, max: Value = NONE) -> Value:
+def clamp(input: TensorFacts, min: Value = NONE, max: Value = NONE) -> TensorFacts:
     bounds = [bound for bound in (min, max) if bound != NONE]
     if not bounds:
         raise GiveUpError
@@ -504,7 +527,9 @@ def clamp(input: TensorFacts, min: Value = NONE, max: Value = NONE) -> Value:
         values = [_within(value, low, high) for value in input.values]
     least = dim_of(min)
     not_negative = (least is not None and at_least(least, 0)) or (low is not None and low >= 0)
-    tags = frozenset(("clamped",)) if not_negative else NO_TAGS
+    tags = frozenset((CLAMPED,)) if not_negative else NO_TAGS
+    if low == 0 and input.values is not None and any(value < 0 for value in input.values):
+        tags |= {CLAMPED_PADDING}
     if any(isinstance(bound, TensorFacts) for bound in bounds) or any(
         isinstance(bound, Unknown) for bound in bounds
     ):
@@ -572,7 +597,9 @@ def where_method(input: TensorFacts, condition: Value, other: Value) -> Value:
 @operation("masked_fill")
 def masked_fill(input: TensorFacts, mask: Value, value: Value) -> Value:
     facts = combined((input, tensor_of(mask)), input.dtypes)
-    return facts if facts.dense and input.dense else facts.with_(strides=None, dense=None)
+    if facts.shape is None or not (facts.dense and input.dense):
+        return facts.with_(strides=None, dense=None)
+    return facts.with_(strides=layout.known_strides(facts.shape, None, True))
 
 
 @function("torch.nn.functional.normalize", of_tensor=True)

@@ -25,9 +25,7 @@ def _is_ellipsis(item: Value) -> bool:
 def _is_index_tensor(item: Value) -> bool:
     if isinstance(item, TensorFacts):
         return not _is_scalar_tensor(item)
-    return isinstance(item, Items) or (
-        isinstance(item, Literal) and isinstance(item.value, bool)
-    )
+    return isinstance(item, Items) or (isinstance(item, Literal) and isinstance(item.value, bool))
 
 
 def _is_scalar_tensor(item: Value) -> bool:
@@ -189,7 +187,7 @@ def sliced(tensor: TensorFacts, axis: int, span: Span) -> TensorFacts:
         last = whole if to_end else None if stop is None else _clamped(stop, whole)
     elif from_front or start == 0:
         first = 0
-    return _taken(tensor, axis, whole, first, last, stop, step)
+    return _taken(tensor, axis, whole, first, last, (start, stop, step), to_end)
 
 
 def _taken(
@@ -198,9 +196,10 @@ def _taken(
     whole: Dim | None,
     first: Dim | None,
     last: Dim | None,
-    stop: Dim | None,
-    step: Dim | None,
+    written: tuple[Dim | None, Dim | None, Dim | None],
+    to_end: bool,
 ) -> TensorFacts:
+    start, stop, step = written
     size = _taken_size(whole, first, last, stop, step)
     values = None
     if (
@@ -216,7 +215,12 @@ def _taken(
         tags -= {"padded-left"}
     if step != 1:
         tags = frozenset()
-    tags |= _neighbour_tags(tensor, axis, first, stop, step)
+    if tensor.handle and axis == 0 and step == 1:
+        # Of `x[1:] - x[:-1]`.
+        if first == 0 and stop == -1:
+            tags |= {f"head-of-{tensor.handle}"}
+        elif start == 1 and stop is None and to_end:
+            tags |= {f"tail-of-{tensor.handle}"}
     if tensor.shape is None:
         partial: dict[int, Dim] = dict(tensor.partial)
         partial[axis] = size
@@ -240,17 +244,6 @@ def _taken(
         values=values,
         tags=tags,
     )
-
-
-def _neighbour_tags(
-    tensor: TensorFacts, axis: int, first: Dim | None, stop: Dim | None, step: Dim | None
-) -> frozenset[str]:
-    """Marks of `x[1:]` and `x[:-1]`, whose difference is a list of lengths."""
-    if not tensor.handle or axis or step != 1:
-        return frozenset()
-    if first == 0 and stop == -1:
-        return frozenset((f"head-of-{tensor.handle}",))
-    return frozenset()
 
 
 def _taken_size(
@@ -323,7 +316,10 @@ def _advanced(tensor: TensorFacts, items: Sequence[Value]) -> Value:
     shape = (*rest[:front], *common, *rest[front:])
     if view.dense and len(indexed) == 1 and _index_is_dense(indexed[0][1]):
         values = _picked(view, indexed[0][1])
-        return fresh(shape, tensor.dtypes, tensor.device, values)
+        result = fresh(shape, tensor.dtypes, tensor.device, values)
+        if len(shape) == 1:
+            return result
+        return renewed(result, shape, layout.known_strides(shape, None, True), dense=True)
     return build(shape, dtypes=tensor.dtypes, device=tensor.device)
 
 

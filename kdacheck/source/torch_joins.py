@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdacheck.facts import Dim, Literal, TensorFacts, contiguous_strides, differs
-from kdacheck.facts.dims import add, multiply, symbol
+from kdacheck.facts.dims import add, at_least, multiply, symbol
 from kdacheck.source import torch_layout as layout
 from kdacheck.source.torch_arguments import (
     ZERO,
@@ -21,7 +21,7 @@ from kdacheck.source.torch_constructors import fresh, number_of
 from kdacheck.source.torch_dtypes import Dtypes
 from kdacheck.source.torch_elementwise import device_of_all, promoted
 from kdacheck.source.torch_registry import GiveUpError, function, operation
-from kdacheck.source.torch_views import sum_of, unsqueeze
+from kdacheck.source.torch_views import reshaped, sum_of, unsqueeze
 from kdacheck.source.values import NONE, Items, Repeated, Unknown, Value
 
 
@@ -83,10 +83,17 @@ def joined(parts: Sequence[TensorFacts], dim: Value) -> TensorFacts:
         if len(parts) == 2:
             tags |= parts[1].tags
     shape = tuple(sizes)
-    if rank == 4 and not all(part.dense for part in parts):
-        # Images in channels-last stay so.
-        return build(shape, dtypes=dtypes, device=device, tags=tags)
-    return fresh(shape, dtypes, device, contents).with_(tags=tags)
+    return _laid_out(fresh(shape, dtypes, device, contents).with_(tags=tags), parts)
+
+
+def _laid_out(result: TensorFacts, parts: Sequence[TensorFacts]) -> TensorFacts:
+    """A new tensor made of parts, which keeps the layout of images in channels-last."""
+    assert result.shape is not None
+    if len(result.shape) not in (4, 5) or all(
+        part.shape is not None and layout.is_canonical(part.shape, part.strides) for part in parts
+    ):
+        return result
+    return result.with_(strides=None, dense=True if 0 in result.shape else None)
 
 
 def _same_size(sizes: Sequence[Dim]) -> Dim:
@@ -112,14 +119,15 @@ def stack(tensors: Value, dim: Value = ZERO, out: Value = NONE) -> Value:
     shape = [_same_size([part[axis] for part in known]) for axis in range(rank)]
     axis = axis_of(dim, rank + 1)
     shape.insert(axis, len(parts))
-    return fresh(tuple(shape), dtypes, device)
+    return _laid_out(fresh(tuple(shape), dtypes, device), parts)
 
 
 @function("torch.hstack", "torch.column_stack")
 def hstack(tensors: Value) -> Value:
     parts = _parts(tensors)
-    if any(part.shape is None or len(part.shape) == 0 for part in parts):
+    if any(part.shape is None for part in parts):
         return build(None, dtypes=_joined_dtypes(parts), device=device_of_all(parts))
+    parts = [reshaped(part, (1,)) if part.shape == () else part for part in parts]
     one = all(part.shape is not None and len(part.shape) == 1 for part in parts)
     return joined(parts, Literal(0 if one else 1))
 
@@ -127,12 +135,12 @@ def hstack(tensors: Value) -> Value:
 @function("torch.vstack", "torch.row_stack")
 def vstack(tensors: Value) -> Value:
     parts = _parts(tensors)
-    if any(part.shape is None or len(part.shape) == 0 for part in parts):
+    if any(part.shape is None for part in parts):
         return build(None, dtypes=_joined_dtypes(parts), device=device_of_all(parts))
     rows = []
     for part in parts:
-        row = unsqueeze(part, Literal(0)) if part.rank == 1 else part
-        rows.append(tensor_of(row))
+        row = reshaped(part, (1,)) if part.shape == () else part
+        rows.append(tensor_of(unsqueeze(row, ZERO)) if row.rank == 1 else row)
     return joined(rows, Literal(0))
 
 
@@ -186,9 +194,20 @@ def pad(input: TensorFacts, pad: Value, mode: Value = NONE, value: Value = NONE)
     if any(isinstance(size, int) and size < 0 for size in shape):
         raise GiveUpError
     result = fresh(tuple(shape), input.dtypes, input.device, contents).with_(tags=tags)
-    if not plain or (rank in (4, 5) and not input.dense) or not amounts:
-        return result.with_(strides=None, dense=None)
-    return result
+    if plain and any(end is not None and at_least(end, 1) for end in ends):
+        return _laid_out(result, (input,))
+    # Where nothing is added, the layout of the input is kept.
+    dense = True if plain and input.dense and rank < 4 else None
+    strides = layout.known_strides(tuple(shape), None, dense)
+    return build(
+        tuple(shape),
+        strides,
+        dense=dense,
+        dtypes=input.dtypes,
+        device=input.device,
+        values=result.values,
+        tags=tags,
+    )
 
 
 @operation("tile")

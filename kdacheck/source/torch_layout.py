@@ -413,11 +413,17 @@ def _iterator_strides(
 
 
 def elementwise(
-    out: Shape, operands: Sequence[Operand], converted: Sequence[bool | None] = (), *, cpu: bool | None = True
+    out: Shape,
+    operands: Sequence[Operand],
+    converted: Sequence[bool | None],
+    *,
+    cpu: bool,
+    numbers: bool | None,
 ) -> tuple[Strides, bool | None]:
     """The layout of the result of an elementwise operation.
 
     converted: whether an operand is brought to another dtype first. On a CPU that makes a copy, whose layout counts.
+    numbers: whether operands without dimensions take part beside tensors with some, which rules out a shortcut.
     """
     variants = [list(operands)]
     if any(change is not False for change in converted):
@@ -430,7 +436,11 @@ def elementwise(
         if copies != variants[0]:
             certain = cpu and None not in converted
             variants = [copies] if certain else [*variants, copies]
-    layouts = [_elementwise(out, variant) for variant in variants]
+    return _both([_elementwise(out, variant, numbers) for variant in variants])
+
+
+def _both(layouts: Sequence[tuple[Strides, bool | None]]) -> tuple[Strides, bool | None]:
+    """What two layouts have in common."""
     if len(layouts) == 1:
         return layouts[0]
     (a, dense_a), (b, dense_b) = layouts
@@ -443,32 +453,41 @@ def elementwise(
     return strides, dense_a if dense_a == dense_b else None
 
 
-def _elementwise(out: Shape, operands: Sequence[Operand]) -> tuple[Strides, bool | None]:
+def _elementwise(
+    out: Shape, operands: Sequence[Operand], numbers: bool | None
+) -> tuple[Strides, bool | None]:
+    if any(not operand[0] for operand in operands) and out:
+        numbers = True
     operands = [operand for operand in operands if operand[0]] or list(operands[:1])
     alike = all(len(shape) == len(out) and all(map(equal, shape, out)) for shape, _, _ in operands)
     canonical = contiguous_strides(out)
     if all(is_canonical(shape, strides) for shape, strides, _ in operands):
         return canonical, True
-    if alike and all(dense for _, _, dense in operands):
-        # Size-1 axes may keep odd strides where a number takes part.
-        if all(at_least(size, 2) for size in out):
-            return canonical, True
-        return known_strides(out, None, True), True
+    all_dense = alike and all(dense for _, _, dense in operands)
+    if all_dense and (numbers is False or all(at_least(size, 2) for size in out)):
+        return canonical, True
     known: list[tuple[Shape, Sequence[Dim]]] = []
     for shape, strides, dense in operands:
         steps = known_strides(shape, strides, dense)
         if None in steps:
-            return None, None
+            return (known_strides(out, None, True), True) if all_dense else (None, None)
         known.append((shape, [step for step in steps if step is not None]))
-    same = all(len(shape) == len(out) for shape, _, _ in operands)
-    maybe_alike = same and not any(
+    maybe_alike = all(len(shape) == len(out) for shape, _, _ in operands) and not any(
         differs(a, b) for shape, _, _ in operands for a, b in zip(shape, out, strict=True)
     )
-    paths = explore(lambda judge: _iterator_strides(judge, out, known, fast=False))
-    if paths is not None and maybe_alike:
-        quick = explore(lambda judge: _iterator_strides(judge, out, known, fast=True))
-        paths = None if quick is None else sorted(paths + quick, key=lambda path: len(path[0].ones))
-    return _layouts(paths, out)
+    # The shortcut for operands of one shape keeps their layout.
+    ways = [True] if alike and numbers is False else [False]
+    if (maybe_alike and numbers is not True and not alike) or (alike and numbers is None):
+        ways = [False, True]
+    paths: list[tuple[Judge, list[Dim]]] = []
+    for fast in ways:
+        found = explore(lambda judge, fast=fast: _iterator_strides(judge, out, known, fast=fast))
+        if found is None:
+            return (known_strides(out, None, True), True) if all_dense else (None, None)
+        paths += found
+    paths.sort(key=lambda path: len(path[0].ones))
+    strides, dense = _layouts(paths, out)
+    return strides, True if all_dense else dense
 
 
 def broadcast_size(a: Dim, b: Dim) -> Dim:

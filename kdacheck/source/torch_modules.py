@@ -12,9 +12,22 @@ from kdacheck.source.values import Code, Value
 
 #: Modules that keep the shape of what they are given.
 _SAME_SHAPE = frozenset(
-    """
-    Identity Dropout SiLU ReLU GELU Sigmoid Tanh Softplus LogSigmoid Softmax LayerNorm RMSNorm ELU LeakyReLU
-    """.split()
+    [
+        "Identity",
+        "Dropout",
+        "SiLU",
+        "ReLU",
+        "GELU",
+        "Sigmoid",
+        "Tanh",
+        "Softplus",
+        "LogSigmoid",
+        "Softmax",
+        "LayerNorm",
+        "RMSNorm",
+        "ELU",
+        "LeakyReLU",
+    ]
 )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from kdacheck.facts import Dim, Literal, TensorFacts, differs
-from kdacheck.facts.dims import add, symbol
+from kdacheck.facts.dims import add, at_least, bounds, symbol
 from kdacheck.source import torch_layout as layout
 from kdacheck.source.torch_arguments import (
     LAST,
@@ -18,12 +18,14 @@ from kdacheck.source.torch_arguments import (
     certain_flag,
     dim_of,
     dtypes_of,
+    renewed,
     tensor_of,
 )
 from kdacheck.source.torch_constructors import fresh
 from kdacheck.source.torch_dtypes import INTEGRAL, Dtypes, over
-from kdacheck.source.torch_elementwise import device_of_all, floating, promoted
+from kdacheck.source.torch_elementwise import NO_TAGS, combined, device_of_all, floating, promoted
 from kdacheck.source.torch_registry import GiveUpError, function, operation
+from kdacheck.source.torch_views import cut
 from kdacheck.source.values import NONE, Items, Unknown, Value
 
 _INT64: Dtypes = frozenset(("int64",))
@@ -253,13 +255,16 @@ def diff(
         raise GiveUpError
     axis = axis_of(dim, len(input.shape))
     size = input.shape[axis]
-    shorter: Dim = max(0, size - 1) if isinstance(size, int) else add(size, -1)
-    shape = (*input.shape[:axis], shorter, *input.shape[axis + 1 :])
-    values = None
-    if input.values is not None and len(shape) == 1:
-        values = [b - a for a, b in zip(input.values, input.values[1:], strict=False)]
-    result = fresh(shape, input.dtypes, input.device, values).with_(tags=tags)
-    return result if input.dense and len(shape) == 1 else result.with_(strides=None, dense=None)
+    if size == 0:
+        return renewed(input, input.shape, tags=tags)
+    if not at_least(size, 1):
+        shape = (*input.shape[:axis], symbol("n", high=bounds(size)[1]), *input.shape[axis + 1 :])
+        return renewed(input, shape, tags=tags)
+    shorter = add(size, -1)
+    whole = input.values
+    ends = cut(input, axis, shorter, slice(1, None)), cut(input, axis, shorter, slice(0, -1))
+    values = None if whole is None else [b - a for a, b in pairwise(whole)]
+    return combined(ends, input.dtypes, values, tags)
 
 
 @operation("sort")
@@ -372,7 +377,7 @@ def matmul(input: TensorFacts, other: Value) -> Value:
         return fresh((), dtypes, device)
     batch = layout.broadcast((a[:-2], b[:-2]))
     shape = (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
-    if len(a) <= 2 and len(b) <= 2:
+    if (len(a) <= 2 and len(b) <= 2) or (input.dense and right.dense):
         return fresh(shape, dtypes, device)
     return build(shape, dtypes=dtypes, device=device)
 
@@ -407,6 +412,8 @@ def linear(input: TensorFacts, weight: Value, bias: Value = NONE) -> Value:
     if matrix.shape is None:
         return build(None, dtypes=dtypes, device=device)
     shape = (*input.shape[:-1], symbol("n") if rows is None else rows)
+    if input.dense and matrix.dense:
+        return fresh(shape, dtypes, device)
     return build(shape, dtypes=dtypes, device=device)
 
 
@@ -468,4 +475,12 @@ def norm_layer(
 
 @operation("tril", "triu")
 def triangle(input: TensorFacts, diagonal: Value = NONE) -> Value:
+    if input.dense and input.shape is not None:
+        return renewed(
+            input,
+            input.shape,
+            layout.known_strides(input.shape, None, True),
+            dense=True,
+            tags=NO_TAGS,
+        )
     return build(input.shape, dtypes=input.dtypes, device=input.device, partial=dict(input.partial))

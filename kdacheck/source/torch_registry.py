@@ -50,7 +50,11 @@ class Entry:
         named = {}
         for name, value in kwargs.items():
             name = name if name in self.names else _SYNONYMS.get(name, name)
-            if name not in self.names or name in named or name in self.names[: min(len(args), self.positional)]:
+            if (
+                name not in self.names
+                or name in named
+                or name in self.names[: min(len(args), self.positional)]
+            ):
                 return None
             named[name] = value
         if any(name not in named for name in self.names[len(args) : self.required]):

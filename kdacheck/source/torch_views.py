@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kdacheck.contracts.tags import ONE_ROW
 from kdacheck.facts import Dim, Literal, TensorFacts, contiguous_strides, differs, equal, exactly
 from kdacheck.facts.dims import add, at_least, bounds, divide, multiply, product, symbol
 from kdacheck.source import torch_layout as layout
@@ -15,6 +16,7 @@ from kdacheck.source.torch_arguments import (
     axes_of,
     axis_of,
     dim_of,
+    hidden_holes,
     int_of,
     renewed,
     sequence_of,
@@ -23,6 +25,7 @@ from kdacheck.source.torch_arguments import (
     spread,
     tensor_of,
 )
+from kdacheck.source.torch_dtypes import INTEGERS
 from kdacheck.source.torch_registry import GiveUpError, function, method, operation
 from kdacheck.source.values import NONE, DType, Items, Value
 
@@ -54,7 +57,7 @@ def complete(shape: Shape, numel: Dim | None) -> Shape:
 def _reshaped(tensor: TensorFacts, shape: Shape | None, *, copies: bool) -> TensorFacts:
     if shape is None:
         return renewed(tensor, None, dense=tensor.dense if tensor.dense or not copies else None)
-    shape = complete(shape, tensor.numel)
+    shape = complete(hidden_holes(shape), tensor.numel)
     values = tensor.values if len(shape) == 1 else None
     if tensor.shape is None:
         strides, dense = layout.known_strides(shape, None, tensor.dense), tensor.dense
@@ -158,7 +161,7 @@ def unflatten(input: TensorFacts, dim: Value, sizes: Value) -> Value:
     items = sequence_of(sizes)
     if items is None:
         return renewed(input, None, dense=input.dense)
-    parts = tuple(size_of(item) for item in items)
+    parts = hidden_holes(tuple(size_of(item) for item in items))
     if input.shape is None:
         axis = dim_of(dim)
         partial: dict[int, Dim] = {}
@@ -422,7 +425,10 @@ def expanded(tensor: TensorFacts, shape: Shape) -> TensorFacts:
 @method("expand")
 def expand(input: TensorFacts, *size: Value) -> Value:
     shape = sizes_of(size)
-    return renewed(input, None) if shape is None else expanded(input, shape)
+    if shape is None:
+        return renewed(input, None)
+    # Here any number of sizes may be -1.
+    return expanded(input, tuple(n if n == -1 or at_least(n, 0) else symbol("n") for n in shape))
 
 
 @method("expand_as")
@@ -544,7 +550,12 @@ def selected(tensor: TensorFacts, axis: int, index: Dim | None) -> TensorFacts:
         raise GiveUpError
     rest = [a for a in range(len(tensor.shape)) if a != axis]
     steps = steps_of(tensor)
-    tags = frozenset(("row-of-2d",)) if len(rest) == 1 and axis == 0 else frozenset()
+    tags = frozenset()
+    if len(rest) == 1 and axis == 0 and index is not None:
+        tags = frozenset(("row-of-2d",))
+        several = isinstance(index, int) and at_least(size, 2)
+        if several and tensor.dtypes and tensor.dtypes <= INTEGERS:
+            tags |= {ONE_ROW}
     values = None
     if tensor.values is not None and isinstance(index, int):
         values = (tensor.values[index],)
@@ -655,7 +666,9 @@ def tensor_split(input: TensorFacts, indices_or_sections: Value, dim: Value = ZE
             small, larger = divmod(whole, count)
             return _pieces(input, axis, [small + 1] * larger + [small] * (count - larger))
         each = None if whole is None else divide(whole, count)
-        return _pieces(input, axis, [symbol("n") if each is None else each] * count)
+        if each is None:
+            return Items(tuple(cut(input, axis, symbol("n")) for _ in range(count)))
+        return _pieces(input, axis, [each] * count)
     if not isinstance(whole, int):
         return Items(tuple(cut(input, axis, symbol("n")) for _ in range(len(items) + 1)))
     stops = [slice(int_of(item)).indices(whole)[1] for item in items]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from kdacheck.facts import Fact, Integer, Literal, TensorFacts, Unknown
 
@@ -90,22 +90,22 @@ class Code:
     bound: Any = None
 
 
-Value = Union[
-    TensorFacts,
-    Literal,
-    Integer,
-    Unknown,
-    Items,
-    Repeated,
-    Table,
-    Span,
-    DType,
-    Device,
-    ShapeOf,
-    External,
-    AnyOf,
-    Code,
-]
+Value = (
+    TensorFacts
+    | Literal
+    | Integer
+    | Unknown
+    | Items
+    | Repeated
+    | Table
+    | Span
+    | DType
+    | Device
+    | ShapeOf
+    | External
+    | AnyOf
+    | Code
+)
 
 UNKNOWN = Unknown()
 #: Something that is certainly not None.

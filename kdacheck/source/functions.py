@@ -1,0 +1,265 @@
+"""Functions and classes of the project, followed with the facts of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from kdacheck.facts import Dim, Literal, Unknown
+from kdacheck.source import statements
+from kdacheck.source.frames import MAX_DEPTH
+from kdacheck.source.module import Definition, dotted, suite
+from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance
+from kdacheck.source.state import State, any_of, join, opaque
+from kdacheck.source.values import UNKNOWN, Code, Items, Repeated, Table, Value
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+
+
+def unknown_call(interp: Interpreter, arguments: Arguments, state: State) -> Value:
+    """A callee that is not known: it may change what it is handed."""
+    state.forget_contents()
+    for value in arguments.every():
+        if isinstance(value, Table):
+            state.rename(value, Table({}, True, {**value.entries, **value.maybe}))
+        elif isinstance(value, Items) and value.kind == "list":
+            state.rename(value, Repeated(UNKNOWN, "list"))
+        elif isinstance(value, Unknown) and value.handle:
+            state.forget_attributes(value.handle)
+    return opaque()
+
+
+def run_function(
+    interp: Interpreter,
+    target: Function,
+    arguments: Arguments,
+    state: State,
+    node: cst.CSTNode,
+    receiver: Value | None = None,
+) -> Value:
+    """Follow a function of the project with the facts of one call."""
+    definition = target.definition
+    recursive = definition is not None and any(f.definition is definition for f in interp.frames)
+    if recursive or len(interp.frames) > MAX_DEPTH or interp.spent:
+        return unknown_call(interp, arguments, state)
+    if definition is not None:
+        node_def = definition.node
+        assert isinstance(node_def, cst.FunctionDef)
+        if node_def.asynchronous is not None:
+            return unknown_call(interp, arguments, state)
+        if not all(statements.harmless(d) for d in definition.decorators):
+            return unknown_call(interp, arguments, state)
+    frame = interp.new_frame(target.name, _closure(interp, target))
+    frame.definition = definition
+    frame.self_value = receiver
+    if definition is not None and definition.owner_class is not None:
+        frame.owner = interp.class_of(definition.owner_class)
+    names: dict[Hashable, Value] = {k: v for k, v in state.names.items() if isinstance(k, tuple)}
+    inner = State(names, dict(state.refined), dict(state.ranks), state.sure, state.muted)
+    interp.frames.append(frame)
+    interp.chain.append((node, target.name))
+    try:
+        bind(interp, target, arguments, inner, receiver)
+        if target.is_lambda:
+            assert isinstance(target.body, cst.BaseExpression)
+            value = interp.evaluate(target.body, inner)
+            return inner.resolve(value)
+        end = statements.run_suite(interp, suite(target.body), inner)
+    finally:
+        interp.frames.pop()
+        interp.chain.pop()
+    if end is not None:
+        frame.returns.append((Literal(None), end))
+    if frame.yields:
+        if definition is not None and _is_fixture(definition):
+            return any_of(frame.yields)
+        return Repeated(any_of(frame.yields), "generator")
+    if not frame.returns:
+        return UNKNOWN
+    after: State | None = None
+    for _, left in frame.returns:
+        left.names = {k: v for k, v in left.names.items() if isinstance(k, tuple)}
+        after = join(after, left)
+    assert after is not None
+    for key in [k for k in state.names if isinstance(k, tuple)]:
+        del state.names[key]
+    state.names.update(after.names)
+    state.refined, state.ranks, state.sure = after.refined, after.ranks, after.sure
+    return any_of(value for value, _ in frame.returns)
+
+
+def _closure(interp: Interpreter, target: Function) -> Mapping[Hashable, Value]:
+    """The names a function closes over, as they are now where its maker is still running."""
+    for frame in interp.frames:
+        if frame.number == target.frame and frame.number and frame.names is not None:
+            return {**frame.closure, **{k: v for k, v in frame.names.items() if isinstance(k, str)}}
+    return target.closure
+
+
+def bind(
+    interp: Interpreter,
+    target: Function,
+    arguments: Arguments,
+    state: State,
+    receiver: Value | None,
+) -> None:
+    """Bind the arguments of a call to the parameters of a project function."""
+    params = target.params
+    positional = [*params.posonly_params, *params.params]
+    decorators = [] if target.definition is None else target.definition.decorators
+    queue = list(arguments.positional)
+    if receiver is not None and "staticmethod" not in decorators:
+        queue.insert(0, Argument(receiver if "classmethod" not in decorators else UNKNOWN))
+    keywords = dict(arguments.keywords)
+    dims: dict[str, Dim] = {}
+    for param in positional:
+        name = param.name.value
+        if queue:
+            value = queue.pop(0).value
+        elif arguments.open_positional and name not in keywords:
+            value = opaque()
+        elif name in keywords:
+            value = keywords.pop(name).value
+        else:
+            value = _absent(interp, target, param, arguments, state, dims)
+        state.names[name] = _refined_by_annotation(interp, param, value, state, dims)
+    if isinstance(params.star_arg, cst.Param):
+        rest: Value = Items(tuple(a.value for a in queue))
+        state.names[params.star_arg.name.value] = (
+            Repeated(UNKNOWN) if arguments.open_positional else rest
+        )
+    for param in params.kwonly_params:
+        name = param.name.value
+        if name in keywords:
+            value = keywords.pop(name).value
+        else:
+            value = _absent(interp, target, param, arguments, state, dims)
+        state.names[name] = _refined_by_annotation(interp, param, value, state, dims)
+    if params.star_kwarg is not None:
+        entries = {k: a.value for k, a in keywords.items()}
+        maybe = {k: a.value for k, a in arguments.maybe.items() if k not in entries}
+        state.names[params.star_kwarg.name.value] = Table(entries, arguments.open_keywords, maybe)
+
+
+def _absent(
+    interp: Interpreter,
+    target: Function,
+    param: cst.Param,
+    arguments: Arguments,
+    state: State,
+    dims: dict[str, Dim],
+) -> Value:
+    name = param.name.value
+    default = opaque()
+    if param.default is not None:
+        default = interp.evaluate(param.default, State({}))
+    if name in arguments.maybe:
+        return any_of((arguments.maybe[name].value, default))
+    if arguments.open_keywords or param.default is None:
+        if target.definition is not None and _is_fixture(target.definition):
+            fixture = fixture_value(interp, name, state)
+            if fixture is not None:
+                return fixture
+        return interp.parameter_value(param, state, dims)
+    return default
+
+
+def _refined_by_annotation(
+    interp: Interpreter, param: cst.Param, value: Value, state: State, dims: dict[str, Dim]
+) -> Value:
+    if isinstance(value, Unknown) and param.annotation is not None:
+        return interp.from_annotation(param.annotation.annotation, value, state, dims, param)
+    return value
+
+
+def construct(
+    interp: Interpreter,
+    made: Instance,
+    arguments: Arguments | None,
+    state: State,
+    node: cst.CSTNode,
+) -> None:
+    """Run the constructor of a project class; with no arguments given, on unknown ones."""
+    cls = made.cls
+    receiver = Code("instance", made)
+    found = cls.method("__init__")
+    if found is not None:
+        owner, definition = found
+        target = interp.function_of(definition, owner)
+        given = (
+            arguments
+            if arguments is not None
+            else Arguments(open_positional=True, open_keywords=True)
+        )
+        run_function(interp, target, given, state, node, receiver)
+    elif cls.is_record:
+        given = (
+            arguments
+            if arguments is not None
+            else Arguments(open_positional=True, open_keywords=True)
+        )
+        _fill_record(interp, made, given, state)
+    post = cls.method("__post_init__")
+    if post is not None and cls.is_record:
+        run_function(
+            interp, interp.function_of(post[1], post[0]), Arguments(), state, node, receiver
+        )
+
+
+def record_fields(cls: Class) -> list[str]:
+    """The fields of a dataclass or NamedTuple, inherited ones first."""
+    return [name for name, _ in _annotated_fields(cls)]
+
+
+def _annotated_fields(cls: Class) -> list[tuple[str, cst.AnnAssign]]:
+    fields: dict[str, cst.AnnAssign] = {}
+    for each in reversed(cls.lineage()):
+        for line in suite(each.definition.node.body):
+            if isinstance(line, cst.SimpleStatementLine):
+                for small in line.body:
+                    if not isinstance(small, cst.AnnAssign) or not isinstance(
+                        small.target, cst.Name
+                    ):
+                        continue
+                    if "ClassVar" not in dotted(small.annotation.annotation):
+                        fields[small.target.value] = small
+    return list(fields.items())
+
+
+def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, state: State) -> None:
+    queue = list(arguments.positional)
+    dims: dict[str, Dim] = {}
+    for name, field in _annotated_fields(made.cls):
+        if queue:
+            value = queue.pop(0).value
+        elif name in arguments.keywords:
+            value = arguments.keywords[name].value
+        elif arguments.open_keywords or arguments.open_positional or name in arguments.maybe:
+            value = opaque()
+        elif field.value is not None:
+            value = interp.evaluate(field.value, State({}))
+            if isinstance(field.value, cst.Call):
+                value = opaque()
+        else:
+            value = opaque()
+        if isinstance(value, Unknown):
+            value = interp.from_annotation(field.annotation.annotation, value, state, dims, field)
+        state.names[(made.uid, name)] = value
+
+
+def _is_fixture(definition: Definition) -> bool:
+    return any(d.rpartition(".")[2] == "fixture" for d in definition.decorators)
+
+
+def fixture_value(interp: Interpreter, name: str, state: State) -> Value | None:
+    """The value of the pytest fixture of this name, None where the file has none."""
+    definition = interp.module.top_level.get(name)
+    if definition is None or definition.is_class or not _is_fixture(definition):
+        return None
+    with interp.quiet():
+        return run_function(
+            interp, interp.function_of(definition), Arguments(), state, definition.node
+        )
