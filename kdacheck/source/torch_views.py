@@ -377,8 +377,11 @@ def squeeze(input: TensorFacts, dim: Value = NONE) -> Value:
 def expanded(tensor: TensorFacts, shape: Shape) -> TensorFacts:
     """`tensor.expand(shape)`; -1 keeps a size."""
     if tensor.shape is None:
+        # Axis 0 is new, or it is the tensor's own first axis: of size 1, that one is expanded as well.
+        spread = bool(shape) and shape[0] != -1 and differs(shape[0], 1)
+        first = 0 if spread and tensor.partial.get(0) == 1 else None
         shape = tuple(symbol("n") if size == -1 else size for size in shape)
-        return renewed(tensor, shape)
+        return renewed(tensor, shape, (first, *[None] * (len(shape) - 1)) if shape else None)
     lead = len(shape) - len(tensor.shape)
     if lead < 0:
         raise GiveUpError
