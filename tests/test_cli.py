@@ -258,7 +258,7 @@ def test_an_interrupt_ends_quietly(write, wrong):
 
 
 def many_files(write, wrong: str) -> None:
-    filler = "\n".join(f"x{number} = {number}" for number in range(1500))
+    filler = "\n".join(f"x{number} = {number}" for number in range(700))
     for number in range(24):
         write(f"package/model{number:02}.py", wrong + filler)
 
