@@ -22,6 +22,7 @@ WORDS: Mapping[str, str] = {
     "L": "ring length",
     "D": "channels",
     "W": "kernel width",
+    "slots": "slots",
 }
 
 _RANK_CODES = {
@@ -106,14 +107,15 @@ def meaning(fault: SizeFault) -> str:
     if fault.spec == value:
         return value
     word = WORDS.get(fault.spec)
-    name = f"{word} ({fault.spec})" if word else fault.spec
+    name = fault.spec if word in (None, fault.spec) else f"{word} ({fault.spec})"
     of = f" of `{fault.against}`" if fault.against and fault.against != fault.parameter else ""
     return f"{value}, the {name}{of}" if word else f"{value} = {name}"
 
 
 def wanted_shape(call: Call, name: str) -> str:
     """The shapes that a parameter may have, as its annotation writes them."""
-    shapes = [str(spec.axes) for spec in call.annotation(name).tensors if spec.axes is not None]
+    specs = call.annotation(name).tensors
+    shapes = [str(spec.axes).replace("_", "any") for spec in specs if spec.axes is not None]
     return " or ".join(dict.fromkeys(shapes)) or "that the signature states"
 
 

@@ -16,7 +16,7 @@ def check(call: Call) -> Iterator[Violation]:
         if facts.tags & LENGTHS:
             what = f"`{name}` holds lengths of sequences"
         elif values and values[0] != 0 and falls(values):
-            what = f"`{name}` is {show_values(values)}, which falls: these are lengths"
+            what = f"`{name}` holds lengths of sequences ({show_values(values)} falls)"
         else:
             continue
         yield Violation(

@@ -17,7 +17,7 @@ def check(call: Call) -> Iterator[Violation]:
             yield Violation(
                 f"{names} {'is' if len(missing) == 1 else 'are'} missing: the callee works on a state pool and "
                 f"takes `{law.pool}` with `{law.indices}`",
-                remedy=f"pass `{law.pool}` and one of `{law.indices}` per sequence",
+                remedy=f"pass `{law.pool}`, and `{law.indices}` with one slot per sequence",
             )
     for law in call.contract.each(Together):
         there = [name for name in law.parameters if call.handed(name)]

@@ -199,10 +199,8 @@ class Call:
 
     def state_order(self, name: str) -> str | None:
         """The order of the last two axes of a state in this call, as a tag; None where a flag leaves it open."""
-        ends = {spec.axes.names[-2:] for spec in self.annotation(name).tensors if spec.axes}
-        return (
-            {("K", "V"): K_FIRST, ("V", "K"): V_FIRST}.get(ends.pop()) if len(ends) == 1 else None
-        )
+        ends = {" ".join(s.axes.names[-2:]) for s in self.annotation(name).tensors if s.axes}
+        return {"K V": K_FIRST, "V K": V_FIRST}.get(ends.pop()) if len(ends) == 1 else None
 
     def tensors(self) -> Iterator[tuple[str, TensorFacts]]:
         """The arguments that are certainly tensors, in the order of the signature."""

@@ -1,4 +1,4 @@
-"""The pinned releases that the catalogue was read at, as wheels that are read and never imported."""
+"""The releases that the catalogue was read at, as wheels that are read and never imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from functools import cached_property
 
 import pytest
 
-RELEASES = {"fla-core": "0.6.0", "sglang": "0.5.23"}
+RELEASES = {
+    "fla-core": ("0.6.0", "0.5.2", "0.5.1", "0.5.0", "0.4.2", "0.4.1", "0.4.0"),
+    "sglang": ("0.5.23",),
+}
 
 
 class Sources:
@@ -134,17 +137,18 @@ def _fetch(name: str, version: str) -> pathlib.Path | str:
 
 
 @pytest.fixture(scope="session")
-def sources() -> Iterator[Callable[[str], Sources]]:
-    """Distribution -> the sources of its pinned release; skips where its wheel cannot be had."""
-    opened: dict[str, Sources | str] = {}
+def sources() -> Iterator[Callable[[str, str], Sources]]:
+    """Distribution and release -> its sources; skips where the wheel cannot be had."""
+    opened: dict[tuple[str, str], Sources | str] = {}
 
-    def sources(package: str) -> Sources:
-        if package not in opened:
-            wheel = _fetch(package, RELEASES[package])
-            opened[package] = wheel if isinstance(wheel, str) else Sources(wheel)
-        have = opened[package]
+    def sources(package: str, version: str) -> Sources:
+        key = package, version
+        if key not in opened:
+            wheel = _fetch(package, version)
+            opened[key] = wheel if isinstance(wheel, str) else Sources(wheel)
+        have = opened[key]
         if isinstance(have, str):
-            pytest.skip(f"no wheel of {package} {RELEASES[package]}: {have}")
+            pytest.skip(f"no wheel of {package} {version}: {have}")
         return have
 
     yield sources

@@ -55,12 +55,12 @@ _CHUNK_KDA = (
     Gate(("g", "beta")),
     States(("initial_state",)),
     PerSequence("initial_state", by="cu_seqlens", dense="B"),
-    AtMost("K", 256),
     OffsetsEnd("cu_seqlens", tokens_of="q"),
 )
 
-#: The gate in the kernel, as of 0.4.1.
+#: The gate in the kernel and the limit on K, as of 0.4.1.
 _CHUNK_KDA_GATE = (
+    AtMost("K", 256),
     GateParameters(("A_log", "dt_bias")),
     Elements("A_log", "HV"),
     Elements("dt_bias", "HV*K"),
@@ -540,6 +540,7 @@ def kda_gate_chunk_cumsum_042(
     "fla.ops.utils.cumsum.chunk_local_cumsum",
     "fla.ops.utils.chunk_local_cumsum",
     package="fla-core",
+    versions=">=0.6.0",
 )
 @clause(
     Packed(("g",), by="cu_seqlens"),
@@ -559,33 +560,52 @@ def chunk_local_cumsum(
 ): ...
 
 
-@callee(
+_CHUNK_GDN_PATHS = (
     "fla.ops.gated_delta_rule.chunk_gated_delta_rule",
     "fla.ops.gated_delta_rule.chunk_gdn",
     "fla.ops.chunk_gated_delta_rule",
     "fla.ops.chunk_gdn",
     "fla.ops.gated_delta_rule.chunk.chunk_gated_delta_rule",
     "fla.ops.gated_delta_rule.chunk.chunk_gdn",
-    package="fla-core",
-    versions=">=0.6.0",
 )
-@clause(
+
+_RECURRENT_GDN_PATHS = (
+    "fla.ops.gated_delta_rule.fused_recurrent_gated_delta_rule",
+    "fla.ops.gated_delta_rule.fused_recurrent_gdn",
+    "fla.ops.fused_recurrent_gated_delta_rule",
+    "fla.ops.fused_recurrent_gdn",
+    "fla.ops.gated_delta_rule.fused_recurrent.fused_recurrent_gated_delta_rule",
+    "fla.ops.gated_delta_rule.fused_recurrent.fused_recurrent_gdn",
+)
+
+_GDN = (
     Packed(_OPERANDS, by="cu_seqlens"),
     Gate(("g", "beta")),
+    States(("initial_state",)),
+    PerSequence("initial_state", by="cu_seqlens", dense="B"),
+    OffsetsEnd("cu_seqlens", tokens_of="q"),
+)
+
+#: The gate in the kernel: one bias per value head, not per channel.
+_GDN_GATE = (
     GateParameters(("A_log", "dt_bias")),
     Elements("A_log", "HV"),
     Elements("dt_bias", "HV"),
     ReadOnlyWith("use_gate_in_kernel", ("A_log", "dt_bias")),
     Needs(("use_gate_in_kernel",), ("A_log",)),
-    Needs(("allow_neg_eigval",), ("use_beta_sigmoid_in_kernel",)),
-    States(("initial_state",)),
-    VFirst(("initial_state",), flag="state_v_first"),
-    PerSequence("initial_state", by="cu_seqlens", dense="B"),
     Multiple("HV", "H"),
+)
+
+
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.6.0")
+@clause(
+    *_GDN,
+    *_GDN_GATE,
+    Needs(("allow_neg_eigval",), ("use_beta_sigmoid_in_kernel",)),
+    VFirst(("initial_state",), flag="state_v_first"),
     OneOf("chunk_size", (16, 32, 64)),
     Exclusive(("cp_context", "initial_state")),
     Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
-    OffsetsEnd("cu_seqlens", tokens_of="q"),
     Swallows(
         reads=("use_gate_in_kernel", "A_log", "dt_bias", "chunk_size", "transpose_state_layout"),
         refuses=("head_first",),
@@ -619,16 +639,166 @@ def chunk_gated_delta_rule(
     """Chunked gated delta rule: gate and bias are per value head, not per channel."""
 
 
-@callee(
-    "fla.ops.gated_delta_rule.fused_recurrent_gated_delta_rule",
-    "fla.ops.gated_delta_rule.fused_recurrent_gdn",
-    "fla.ops.fused_recurrent_gated_delta_rule",
-    "fla.ops.fused_recurrent_gdn",
-    "fla.ops.gated_delta_rule.fused_recurrent.fused_recurrent_gated_delta_rule",
-    "fla.ops.gated_delta_rule.fused_recurrent.fused_recurrent_gdn",
-    package="fla-core",
-    versions=">=0.6.0",
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.2,<0.6.0")
+@clause(
+    *_GDN,
+    *_GDN_GATE,
+    _HOST,
+    OneOf("chunk_size", (16, 32, 64)),
+    Needs(("allow_neg_eigval",), ("use_beta_sigmoid_in_kernel",)),
+    VFirst(("initial_state",), flag="state_v_first"),
+    Exclusive(("cp_context", "initial_state")),
+    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
+    Swallows(
+        reads=("use_gate_in_kernel", "A_log", "dt_bias", "chunk_size", "transpose_state_layout"),
+        refuses=("head_first",),
+    ),
+    Drift(14, "cp_context", "chunk_indices", "0.6.0 and later"),
 )
+def chunk_gated_delta_rule_052(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False,
+    state_v_first: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
+    cp_context: Any = None,
+    *,
+    use_gate_in_kernel: bool = False,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+    chunk_size: int = 64,
+): ...
+
+
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.1,<0.5.2")
+@clause(
+    *_GDN,
+    *_GDN_GATE,
+    _HOST,
+    Needs(("allow_neg_eigval",), ("use_beta_sigmoid_in_kernel",)),
+    VFirst(("initial_state",), flag="state_v_first"),
+    Exclusive(("cp_context", "initial_state")),
+    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
+    Swallows(
+        reads=("use_gate_in_kernel", "A_log", "dt_bias", "transpose_state_layout"),
+        refuses=("head_first",),
+    ),
+    Drift(14, "cp_context", "chunk_indices", "0.6.0 and later"),
+)
+def chunk_gated_delta_rule_051(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_beta_sigmoid_in_kernel: bool = False,
+    allow_neg_eigval: bool = False,
+    state_v_first: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
+    cp_context: Any = None,
+    *,
+    use_gate_in_kernel: bool = False,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+): ...
+
+
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.0,<0.5.1")
+@clause(
+    *_GDN,
+    *_GDN_GATE,
+    _HOST,
+    VFirst(("initial_state",), flag="transpose_state_layout"),
+    Exclusive(("cp_context", "initial_state")),
+    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
+    Swallows(reads=("use_gate_in_kernel", "A_log", "dt_bias"), refuses=("head_first",)),
+    Drift(9, "cu_seqlens", "use_beta_sigmoid_in_kernel", "0.5.1 and later"),
+)
+def chunk_gated_delta_rule_050(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
+    cp_context: Any = None,
+    transpose_state_layout: bool = False,
+    *,
+    use_gate_in_kernel: bool = False,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+): ...
+
+
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.4.2,<0.5.0")
+@clause(
+    *_GDN,
+    _HOST,
+    VFirst(("initial_state",), flag="transpose_state_layout"),
+    Exclusive(("cp_context", "initial_state")),
+    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
+    Swallows(reads=("head_first",)),
+    Drift(9, "cu_seqlens", "use_beta_sigmoid_in_kernel", "0.5.1 and later"),
+)
+def chunk_gated_delta_rule_042(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
+    cp_context: Any = None,
+    transpose_state_layout: bool = False,
+): ...
+
+
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.4.0,<0.4.2")
+@clause(
+    *_GDN,
+    SameDevice(),
+    Boundaries("cu_seqlens", _OPERANDS),
+    Swallows(reads=("head_first",)),
+    Drift(9, "cu_seqlens", "use_beta_sigmoid_in_kernel", "0.5.1 and later"),
+)
+def chunk_gated_delta_rule_040(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+): ...
+
+
+@callee(*_RECURRENT_GDN_PATHS, package="fla-core", versions=">=0.5.1")
 @clause(
     Packed(("q", "k", "v", "g", "gk", "gv", "beta"), by="cu_seqlens"),
     Gate(("g", "gk", "gv", "beta")),
@@ -671,12 +841,96 @@ def fused_recurrent_gated_delta_rule(
     """Token-by-token gated delta rule: `beta` is the seventh parameter here."""
 
 
+_RECURRENT_GDN = (
+    Packed(("q", "k", "v", "g", "gk", "gv", "beta"), by="cu_seqlens"),
+    Gate(("g", "gk", "gv", "beta")),
+    States(("initial_state",)),
+    PerSequence("initial_state", by="cu_seqlens", dense="B"),
+    Boundaries("cu_seqlens", _OPERANDS),
+    OffsetsEnd("cu_seqlens", tokens_of="q"),
+    Drift(4, "gk", "beta", "`chunk_gated_delta_rule` and other libraries"),
+    SameDevice(),
+)
+
+
+@callee(*_RECURRENT_GDN_PATHS, package="fla-core", versions=">=0.5.0,<0.5.1")
+@clause(
+    *_RECURRENT_GDN,
+    *_GDN_GATE,
+    VFirst(("initial_state",), flag="transpose_state_layout"),
+    Drift(14, "cu_seqlens", "use_beta_sigmoid_in_kernel", "0.5.1 and later"),
+)
+def fused_recurrent_gated_delta_rule_050(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"] | None = None,
+    gk: Float[Tensor, "B T HV K"] | None = None,
+    gv: Float[Tensor, "B T HV V"] | None = None,
+    beta: Float[Tensor, "B T HV"] | Float[Tensor, "B T HV V"] | None = None,
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_gate_in_kernel: bool = False,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    use_exp2: bool = False,
+    transpose_state_layout: bool = False,
+): ...
+
+
+@callee(*_RECURRENT_GDN_PATHS, package="fla-core", versions=">=0.4.2,<0.5.0")
+@clause(
+    *_RECURRENT_GDN,
+    VFirst(("initial_state",), flag="transpose_state_layout"),
+    Drift(11, "cu_seqlens", "use_gate_in_kernel", "0.5.0 and later"),
+)
+def fused_recurrent_gated_delta_rule_042(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"] | None = None,
+    gk: Float[Tensor, "B T HV K"] | None = None,
+    gv: Float[Tensor, "B T HV V"] | None = None,
+    beta: Float[Tensor, "B T HV"] | Float[Tensor, "B T HV V"] | None = None,
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    transpose_state_layout: bool = False,
+): ...
+
+
+@callee(*_RECURRENT_GDN_PATHS, package="fla-core", versions=">=0.4.0,<0.4.2")
+@clause(
+    *_RECURRENT_GDN,
+    Drift(11, "cu_seqlens", "use_gate_in_kernel", "0.5.0 and later"),
+)
+def fused_recurrent_gated_delta_rule_040(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV"] | None = None,
+    gk: Float[Tensor, "B T HV K"] | None = None,
+    gv: Float[Tensor, "B T HV V"] | None = None,
+    beta: Float[Tensor, "B T HV"] | Float[Tensor, "B T HV V"] | None = None,
+    scale: float | None = None,
+    initial_state: Float[Tensor, "N HV K V"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+): ...
+
+
 @callee(
     "fla.ops.gla.chunk_gla",
     "fla.ops.chunk_gla",
     "fla.ops.gla.chunk.chunk_gla",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.5.1",
 )
 @clause(
     Packed(("q", "k", "v", "g"), by="cu_seqlens"),
@@ -707,7 +961,7 @@ def chunk_gla(
     "fla.ops.chunk_simple_gla",
     "fla.ops.simple_gla.chunk.chunk_simple_gla",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.5.2",
 )
 @clause(
     Packed(("q", "k", "v", "g"), by="cu_seqlens"),
@@ -740,7 +994,7 @@ def chunk_simple_gla(
     "fla.ops.chunk_delta_rule",
     "fla.ops.delta_rule.chunk.chunk_delta_rule",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.5.2",
 )
 @clause(
     Packed(("q", "k", "v", "beta"), by="cu_seqlens"),
@@ -774,7 +1028,7 @@ def chunk_delta_rule(
     "fla.ops.fused_recurrent_delta_rule",
     "fla.ops.delta_rule.fused_recurrent.fused_recurrent_delta_rule",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.4.0",
 )
 @clause(
     Packed(("q", "k", "v", "beta"), by="cu_seqlens"),
@@ -804,7 +1058,7 @@ def fused_recurrent_delta_rule(
     "fla.modules.causal_conv1d.causal_conv1d",
     "fla.modules.causal_conv1d.ops.causal_conv1d",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.4.2",
 )
 @clause(
     Packed(("x",), by="cu_seqlens"),
@@ -816,10 +1070,10 @@ def fused_recurrent_delta_rule(
     _HOST,
 )
 def causal_conv1d(
-    x: Float[Tensor, "B T D"],
+    x: Float[Tensor, "B T ..."],
     weight: Float[Tensor, "D W"] | None = None,
     bias: Float[Tensor, "D"] | None = None,
-    residual: Float[Tensor, "B T D"] | None = None,
+    residual: Float[Tensor, "B T ..."] | None = None,
     initial_state: Float[Tensor, "N D W"] | None = None,
     output_final_state: bool | None = False,
     activation: str | None = None,
@@ -838,6 +1092,7 @@ def causal_conv1d(
     "fla.modules.conv.ShortConvolution.forward",
     "fla.modules.causal_conv1d.ShortConvolution.forward",
     package="fla-core",
+    versions=">=0.4.1",
 )
 @clause(
     Packed(("x",), by="cu_seqlens"),
@@ -850,8 +1105,8 @@ def causal_conv1d(
     _HOST,
 )
 def forward(
-    x: Float[Tensor, "B T D"],
-    residual: Float[Tensor, "B T D"] | None = None,
+    x: Float[Tensor, "B T ..."],
+    residual: Float[Tensor, "B T ..."] | None = None,
     mask: Any = None,
     cache: Float[Tensor, "N D W"] | None = None,
     output_final_state: bool = False,
@@ -868,7 +1123,7 @@ def forward(
 @callee(
     "fla.modules.token_shift.token_shift",
     package="fla-core",
-    versions=">=0.6.0",
+    versions=">=0.4.1",
 )
 @clause(
     Packed(("x",), by="cu_seqlens"),
