@@ -10,8 +10,8 @@ from kdacheck.source.objects import Class
 from kdacheck.source.state import State
 from kdacheck.source.values import Code, Value
 
-#: Statements run per file before helper functions are no longer followed and loops no longer unrolled.
-BUDGET = 60_000
+#: Statements run for one function on its own before helpers are no longer followed and loops no longer unrolled.
+BUDGET = 3_000
 
 #: Helper functions are followed to this depth.
 MAX_DEPTH = 6

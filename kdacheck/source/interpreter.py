@@ -57,6 +57,8 @@ class Interpreter:
         self.found: list[Found] = []
         self.silence = 0
         self.steps = 0
+        self.limit = BUDGET
+        self.assigned: dict[int, set[str]] = {}
         self._serial = 0
         self._classes: dict[Definition, Class] = {}
         self._instances: dict[Definition, tuple[Instance, dict[Hashable, Value]]] = {}
@@ -86,7 +88,7 @@ class Interpreter:
 
     @property
     def spent(self) -> bool:
-        return self.steps > BUDGET
+        return self.steps > self.limit
 
     @contextmanager
     def loop(self) -> Iterator[Loop]:

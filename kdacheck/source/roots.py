@@ -10,7 +10,7 @@ import libcst as cst
 from kdacheck.facts import Dim, Literal
 from kdacheck.source import statements
 from kdacheck.source.calls import gather
-from kdacheck.source.frames import Frame
+from kdacheck.source.frames import BUDGET, Frame
 from kdacheck.source.functions import fixture_value
 from kdacheck.source.module import Definition, assigned_targets, dotted, suite
 from kdacheck.source.objects import Function
@@ -27,6 +27,7 @@ def run_root(
     node = definition.node
     assert isinstance(node, cst.FunctionDef)
     state = State()
+    interp.limit = interp.steps + BUDGET
     if any(_replaces_kernels(d) for d in definition.decorators):
         state.muted += 1
     frame = interp.new_frame(definition.name, closure)

@@ -313,10 +313,13 @@ def _repeat(
 
 
 def _assigned_names(interp: Interpreter, statements: Suite) -> set[str]:
-    names = {t.value for t in assigned_targets(statements) if isinstance(t, cst.Name)}
-    if interp.module.has_walrus:
-        names.update(walrus_names(statements))
-    return names
+    known = interp.assigned.get(id(statements))
+    if known is None:
+        known = {t.value for t in assigned_targets(statements) if isinstance(t, cst.Name)}
+        if interp.module.has_walrus:
+            known.update(walrus_names(statements))
+        interp.assigned[id(statements)] = known
+    return known
 
 
 def _havoc(head: State, names: Iterable[str], before: State) -> None:
