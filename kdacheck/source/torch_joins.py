@@ -25,6 +25,10 @@ from kdacheck.source.torch_views import reshaped, sum_of, unsqueeze
 from kdacheck.source.values import NONE, Items, Repeated, Unknown, Value
 
 
+#: Tags that stay true of offsets with entries added to them.
+OFFSETS = frozenset(("cumsum", "padded-left"))
+
+
 def _parts(tensors: Value) -> list[TensorFacts]:
     items = sequence_of(tensors)
     if not items:
@@ -81,7 +85,7 @@ def joined(parts: Sequence[TensorFacts], dim: Value) -> TensorFacts:
     if rank == 1 and axis == 0 and first.values and not any(first.values) and len(parts) > 1:
         tags = frozenset(("padded-left",))
         if len(parts) == 2:
-            tags |= parts[1].tags
+            tags |= parts[1].tags & OFFSETS
     shape = tuple(sizes)
     return _laid_out(fresh(shape, dtypes, device, contents).with_(tags=tags), parts)
 
@@ -159,9 +163,9 @@ def pad(input: TensorFacts, pad: Value, mode: Value = NONE, value: Value = NONE)
     tags: frozenset[str] = frozenset()
     ends = [dim_of(amount) for amount in amounts]
     if plain and number == 0 and len(ends) == 2 and isinstance(left, int) and left >= 1:
-        tags = frozenset(("padded-left",)) | input.tags
+        tags = frozenset(("padded-left",)) | (input.tags & OFFSETS)
     elif plain and len(ends) == 2 and left == 0:
-        tags = input.tags
+        tags = input.tags & OFFSETS
     if input.shape is None:
         if ends == [1, 0] and plain:
             # Offsets are one-dimensional more often than not, but that is not known here.

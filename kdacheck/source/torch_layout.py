@@ -160,7 +160,7 @@ def known_strides(shape: Shape, strides: Strides, dense: bool | None) -> tuple[D
     """The strides, with those that density implies."""
     if strides is None:
         strides = (None,) * len(shape)
-    if dense and None in strides:
+    if dense and None in strides and 0 not in shape:
         canonical = contiguous_strides(shape)
         return tuple(
             step if stride is None and at_least(size, 2) else stride

@@ -371,7 +371,9 @@ def matmul(input: TensorFacts, other: Value) -> Value:
     a, b = input.shape, right.shape
     if a is None or b is None:
         return build(None, dtypes=dtypes, device=device)
-    if not a or not b or differs(a[-1], b[-2] if len(b) > 1 else b[0]):
+    if not a or not b:
+        raise GiveUpError
+    if differs(a[-1], b[max(0, len(b) - 2)]):
         raise GiveUpError
     if len(a) == 1 and len(b) == 1:
         return fresh((), dtypes, device)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kdacheck.facts import TensorFacts
 from kdacheck.source.values import UNKNOWN, AnyOf, Unknown, Value
 
 Transfer = Callable[..., Value]
+SomeTransfer = TypeVar("SomeTransfer", bound=Transfer)
 
 #: More alternatives than this are not followed one by one.
 MAX_ALTERNATIVES = 8
@@ -79,13 +80,13 @@ def _entry(transfer: Transfer, of_tensor: bool) -> Entry:
     )
 
 
-def operation(*names: str, functions: Sequence[str] = ()) -> Callable[[Transfer], Transfer]:
+def operation(*names: str, functions: Sequence[str] = ()) -> Callable[[SomeTransfer], SomeTransfer]:
     """A method of tensors that `torch` also has as a function of the same name.
 
     functions: further dotted paths under which the function is found.
     """
 
-    def register(transfer: Transfer) -> Transfer:
+    def register(transfer: SomeTransfer) -> SomeTransfer:
         entry = _entry(transfer, of_tensor=True)
         for name in names:
             METHODS[name] = FUNCTIONS["torch." + name] = entry
@@ -96,10 +97,10 @@ def operation(*names: str, functions: Sequence[str] = ()) -> Callable[[Transfer]
     return register
 
 
-def method(*names: str) -> Callable[[Transfer], Transfer]:
+def method(*names: str) -> Callable[[SomeTransfer], SomeTransfer]:
     """A method of tensors without a function twin."""
 
-    def register(transfer: Transfer) -> Transfer:
+    def register(transfer: SomeTransfer) -> SomeTransfer:
         entry = _entry(transfer, of_tensor=True)
         METHODS.update(dict.fromkeys(names, entry))
         return transfer
@@ -107,10 +108,10 @@ def method(*names: str) -> Callable[[Transfer], Transfer]:
     return register
 
 
-def function(*paths: str, of_tensor: bool = False) -> Callable[[Transfer], Transfer]:
+def function(*paths: str, of_tensor: bool = False) -> Callable[[SomeTransfer], SomeTransfer]:
     """Functions by dotted path; with `of_tensor`, the first argument is a tensor."""
 
-    def register(transfer: Transfer) -> Transfer:
+    def register(transfer: SomeTransfer) -> SomeTransfer:
         FUNCTIONS.update(dict.fromkeys(paths, _entry(transfer, of_tensor)))
         return transfer
 

@@ -82,7 +82,7 @@ class Claims:
         return self.counts[aspect] / max(1, self.counts[aspect + " all"])
 
 
-def dtype_name(dtype: torch.dtype) -> str:
+def dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
@@ -103,9 +103,8 @@ def check(claim: Value | None, actual: Any, at: Assignment, claims: Claims) -> N
             raise Mismatch(f"claimed {claim.value!r}, is {actual!r}")
     elif isinstance(claim, Integer):
         at.check(claim.dim, actual, "int")
-    elif isinstance(claim, DType):
-        if claim.name is not None and claim.name != dtype_name(actual):
-            raise Mismatch(f"claimed {claim.name}, is {actual}")
+    elif isinstance(claim, DType) and claim.name not in (None, dtype_name(actual)):
+        raise Mismatch(f"claimed {claim.name}, is {actual}")
 
 
 def _check_tensor(
