@@ -14,6 +14,7 @@ from functools import cached_property
 import pytest
 
 RELEASES = {
+    "attn-gym": ("0.0.17",),
     "fla-core": ("0.6.0", "0.5.2", "0.5.1", "0.5.0", "0.4.2", "0.4.1", "0.4.0"),
     "sglang": ("0.5.23",),
 }

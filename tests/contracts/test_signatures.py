@@ -16,6 +16,8 @@ from .conftest import RELEASES, Sources
 
 #: Import paths of older releases and of forks, which the pinned one no longer has.
 FORMER = (
+    "attn_gym.linear.kda.bounded_gate_cumsum",
+    "attn_gym.linear.bounded_gate_cumsum",
     "sglang.srt.layers.attention.",
     "sglang.jit_kernel.",
     "sglang.kernels.ops.attention.fla.fused_sigmoid_gating_recurrent.",

@@ -1,5 +1,7 @@
 """Binding dimension names by a call, and the three-valued questions a rule may ask."""
 
+# ruff: noqa: UP037 - shape strings are annotations, not quoted names
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -111,7 +113,7 @@ def test_a_flag_picks_the_order_of_a_state() -> None:
     assert call(state_v_first=Unknown()).state_order("initial_state") is None
 
     @clause(VFirst(("state",)), States(("state",)), PerSequence("state", by="cu"))
-    def kernel(state: Float[Tensor, "N V K"], cu: Int[Tensor, N + 1] | None = None): ...
+    def kernel(state: Float[Tensor, "N V K"], cu: Int[Tensor, "N+1"] | None = None): ...
 
     assert Call(read(kernel, (), "", ""), {}).state_order("state") == V_FIRST
 

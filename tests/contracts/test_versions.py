@@ -52,7 +52,20 @@ def test_choose_takes_the_release_in_use() -> None:
 
 @pytest.mark.parametrize("path", sorted(paths()))
 def test_one_contract_for_every_path_and_release(path: str) -> None:
-    releases = ["0.3", "0.4.0", "0.4.1", "0.4.2", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7", "1.0"]
+    releases = [
+        "0.0.5",
+        "0.0.6",
+        "0.3",
+        "0.4.0",
+        "0.4.1",
+        "0.4.2",
+        "0.5.0",
+        "0.5.1",
+        "0.5.2",
+        "0.6.0",
+        "0.7",
+        "1.0",
+    ]
     contracts = paths()[path]
     assert len({contract.package for contract in contracts}) == 1
     for version in releases:
