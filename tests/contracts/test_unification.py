@@ -1,7 +1,5 @@
 """Binding dimension names by a call, and the three-valued questions a rule may ask."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

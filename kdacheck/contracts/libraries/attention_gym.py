@@ -1,7 +1,5 @@
 """attention-gym: chunked and recurrent KDA on an activated gate, and the operators around them."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,5 @@
 """cuLA: chunked KDA, the Hopper prefill and the decode update."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,5 @@
 """FLA (`fla-core`): KDA, the operators with the same packed contract, and the modules around them."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

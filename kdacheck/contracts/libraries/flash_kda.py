@@ -1,7 +1,5 @@
 """FlashKDA: one forward kernel that checks much and copies nothing."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

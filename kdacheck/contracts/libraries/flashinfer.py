@@ -1,7 +1,5 @@
 """flashinfer: recurrent KDA, and a gated delta rule without a batch axis."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,5 @@
 """SGLang's Helion kernels for KDA: prefill, packed decode, ReplaySSM decode, verification."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,5 @@
 """SGLang's Triton and CuTe DSL kernels for KDA and the gated delta rule."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

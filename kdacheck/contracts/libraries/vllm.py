@@ -1,7 +1,5 @@
 """vLLM's copies of the FLA kernels, under the prefixes they have had."""
 
-# ruff: noqa: UP037 - shape strings are annotations, not quoted names
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
