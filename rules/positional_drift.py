@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import Drift
+from kdacheck.facts import Integer, Literal, Number, TensorFacts
 from kdacheck.rule import Rule, Violation
 
 
@@ -23,13 +24,39 @@ def check(call: Call) -> Iterator[Violation]:
     drifts = {law.position: law for law in call.contract.each(Drift)}
     for name, position in sorted(call.positional.items(), key=lambda item: item[1]):
         law = drifts.get(position)
-        if law is not None:
+        if law is not None and (_is_other_kind(call, name) or _is_missing(call, law)):
             yield Violation(
                 f"position {position} is `{law.now}` here, but `{law.was}` in {law.where}",
                 parameter=name,
                 remedy=f"pass it by keyword: `{law.now}=` or `{law.was}=`, whichever is meant",
             )
             return
+
+
+def _is_other_kind(call: Call, name: str) -> bool:
+    """Whether a number stands where a tensor is wanted, or a tensor where none is."""
+    annotation = call.contract.by_name[name].annotation
+    fact = call.fact(name)
+    if annotation.tensors and not annotation.others:
+        return isinstance(fact, (Integer, Number)) or (
+            isinstance(fact, Literal) and isinstance(fact.value, (int, float, str))
+        )
+    plain = {"bool", "int", "float", "str"}
+    return (
+        isinstance(fact, TensorFacts)
+        and bool(annotation.others)
+        and plain >= set(annotation.others)
+    )
+
+
+def _is_missing(call: Call, law: Drift) -> bool:
+    """Whether the operand that other callees take at this position reaches the callee in no other way."""
+    was = call.contract.by_name.get(law.was)
+    return law.was in _OPERANDS and was is not None and call.complete and not call.passed(law.was)
+
+
+#: Operands that nobody leaves out on purpose.
+_OPERANDS = ("q", "k", "v", "g", "beta")
 
 
 RULE = Rule(
@@ -68,6 +95,12 @@ from fla.ops.gated_delta_rule import fused_recurrent_gated_delta_rule
 
 def run(q, k, v, g, beta):
     return fused_recurrent_gated_delta_rule(q, k, v, g, beta=beta)
+""",
+        """\
+from fla.ops.kda.gate import fused_kda_gate
+
+def run(g, A_log, dt_bias):
+    return fused_kda_gate(g, A_log, dt_bias)
 """,
     ),
     check=check,

@@ -13,7 +13,7 @@ from kdacheck.contracts.model import REQUIRED, Contract
 from kdacheck.contracts.tags import K_FIRST, LENGTHS, ONE_ROW, V_FIRST
 from kdacheck.facts.dims import Dim, add, differs, show
 from kdacheck.facts.tensors import TensorFacts
-from kdacheck.facts.values import Fact, Integer, Literal, Unknown
+from kdacheck.facts.values import Fact, Integer, Literal, Number, Unknown
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -363,5 +363,7 @@ def describe(fact: Fact) -> str:
             return repr(value)
         case Integer(dim):
             return show(dim)
+        case Number():
+            return "a number"
         case Unknown():
             return "unknown"

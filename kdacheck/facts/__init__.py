@@ -2,13 +2,14 @@
 
 from kdacheck.facts.dims import Dim, Poly, Symbol, bounds, differs, equal, exactly, show
 from kdacheck.facts.tensors import TensorFacts, contiguous_strides, is_dense
-from kdacheck.facts.values import Fact, Integer, Literal, Unknown
+from kdacheck.facts.values import Fact, Integer, Literal, Number, Unknown
 
 __all__ = [
     "Dim",
     "Fact",
     "Integer",
     "Literal",
+    "Number",
     "Poly",
     "Symbol",
     "TensorFacts",

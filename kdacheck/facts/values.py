@@ -24,6 +24,11 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number of which nothing more is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """Anything; `not_none` where None is ruled out.
 
@@ -34,4 +39,4 @@ class Unknown:
     handle: int = 0
 
 
-Fact = TensorFacts | Literal | Integer | Unknown
+Fact = TensorFacts | Literal | Integer | Number | Unknown

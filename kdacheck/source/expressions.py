@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.contracts.tags import BATCH_CUT
-from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
+from kdacheck.facts import Dim, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.facts.dims import add, floor_divide, multiply, symbol
 from kdacheck.source import narrowing
 from kdacheck.source import torch_semantics as torch
@@ -18,6 +18,7 @@ from kdacheck.source.objects import Function, function, is_none
 from kdacheck.source.state import State, alternatives, any_of, opaque
 from kdacheck.source.values import (
     NONE,
+    NUMBER,
     SOMETHING,
     UNKNOWN,
     AnyOf,
@@ -475,6 +476,11 @@ def arithmetic(
     if isinstance(left, Literal) and isinstance(left.value, str):
         return SOMETHING
     a, b = as_dim(left), as_dim(right)
+    if op in ("/", "**", "*", "+", "-") and (_is_float(left) or _is_float(right) or op == "/"):
+        one, other = (left, right) if a is not None or _is_float(left) else (right, left)
+        if as_dim(one) is not None or _is_float(one):
+            # An unknown partner may be a tensor, and the result with it.
+            return NUMBER if as_dim(other) is not None or _is_float(other) else UNKNOWN
     if a is None and b is None:
         return UNKNOWN
     # One side is an int of which something is known: the other may be an unknown int.
@@ -483,6 +489,12 @@ def arithmetic(
     if a is None or b is None:
         return UNKNOWN
     return _whole(op, a, b)
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value, Number) or (
+        isinstance(value, Literal) and isinstance(value.value, float)
+    )
 
 
 def _whole(op: str, a: Dim, b: Dim) -> Value:
@@ -505,6 +517,8 @@ def _whole(op: str, a: Dim, b: Dim) -> Value:
             for _ in range(b):
                 result = multiply(result, a)
             return from_dim(result)
+        case "**" | "/":
+            return NUMBER
         case "&" | "|" | "^" | "<<" | ">>":
             return Integer(symbol("number"))
         case _:

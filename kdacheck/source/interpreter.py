@@ -22,6 +22,7 @@ from kdacheck.source.objects import Arguments, Class, Function, Instance, is_non
 from kdacheck.source.origins import Made
 from kdacheck.source.state import Sizes, State, any_of, new_handle, opaque
 from kdacheck.source.values import (
+    NUMBER,
     SOMETHING,
     UNKNOWN,
     AnyOf,
@@ -340,8 +341,6 @@ class Interpreter:
                 return self._super_attribute(cls, instance, name, state)
             case Unknown(_, handle) if handle:
                 return self._unknown_attribute(value, name, node, state)
-            case Literal() | Integer() | DType() | Device():
-                return UNKNOWN
             case _:
                 return UNKNOWN
 
@@ -539,7 +538,9 @@ class Interpreter:
         plain = text.rpartition(".")[2]
         if plain == "int":
             return Integer(self.sizes.number(handle, where_name(where) or "n"))
-        if plain in ("bool", "float", "str"):
+        if plain == "float":
+            return NUMBER
+        if plain in ("bool", "str"):
             return Unknown(True, handle)
         annotation = parse(text)
         specs = list(annotation.tensors)

@@ -10,7 +10,7 @@ import libcst as cst
 
 from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
-from kdacheck.facts import Fact, Integer, Literal, TensorFacts, Unknown
+from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
 from kdacheck.source.module import Module
 from kdacheck.source.objects import Argument, Arguments
@@ -185,7 +185,7 @@ def _fact(interp: Interpreter, value: Value, state: State, required: bool) -> Fa
         case TensorFacts():
             facts = interp.tensor_of(value, state)
             return state.resolve_facts(facts if facts is not None else value)
-        case Literal() | Integer():
+        case Literal() | Integer() | Number():
             return value
         case Unknown(not_none, handle):
             if handle and (not_none or required):

@@ -16,6 +16,7 @@ from kdacheck.source.objects import Arguments, Partial
 from kdacheck.source.state import State, any_of, opaque
 from kdacheck.source.values import (
     NONE,
+    NUMBER,
     SOMETHING,
     UNKNOWN,
     AnyOf,
@@ -373,7 +374,7 @@ def _float(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
         return SOMETHING if decided is None else Literal(decided)
     if isinstance(value, Literal) and isinstance(value.value, (int, float)):
         return Literal(float(value.value))
-    return SOMETHING
+    return NUMBER
 
 
 @_register("builtins.abs")
@@ -396,7 +397,7 @@ def _math(compute: Callable[..., Any]) -> Handler:
                 return Literal(compute(*numbers))
             except (ArithmeticError, ValueError, TypeError):
                 return UNKNOWN
-        return Integer(symbol("n", None)) if compute in (math.ceil, math.floor) else SOMETHING
+        return Integer(symbol("n", None)) if compute in (math.ceil, math.floor) else NUMBER
 
     return handler
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kdacheck.facts import Fact, Integer, Literal, TensorFacts, Unknown
+from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ Value = (
     TensorFacts
     | Literal
     | Integer
+    | Number
     | Unknown
     | Items
     | Repeated
@@ -111,9 +112,11 @@ UNKNOWN = Unknown()
 #: Something that is certainly not None.
 SOMETHING = Unknown(not_none=True)
 NONE = Literal(None)
+NUMBER = Number()
 
 __all__ = [
     "NONE",
+    "NUMBER",
     "SOMETHING",
     "UNKNOWN",
     "AnyOf",
@@ -125,6 +128,7 @@ __all__ = [
     "Integer",
     "Items",
     "Literal",
+    "Number",
     "Repeated",
     "ShapeOf",
     "Span",
