@@ -1,0 +1,93 @@
+"""The guard of one contracted function: its checker, its judgement, and what it counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kdacheck.runtime import fast, judge, report
+from kdacheck.runtime.errors import ContractError
+from kdacheck.runtime.levels import COUNT, META, VALUES
+from kdacheck.runtime.reading import Signature
+
+
+class Ran:
+    """How often a contract was asked, and how often it was broken."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.broken = 0
+
+
+#: By import path, with the release; filled where calls are counted.
+counts: dict[tuple[str, str], Ran] = {}
+
+#: (filename, line) of the calls that were reached, where calls are counted.
+sites: Counter[tuple[str, int]] = Counter()
+
+
+class Guard:
+    """Judges calls of one function.
+
+    check: passes a call that keeps the contract. limit: how many positional arguments `check` may be given.
+    """
+
+    def __init__(self, signature: Signature, version: str = "") -> None:
+        self.signature = signature
+        self.version = version
+        self.check = fast.compile_checker(signature)
+        self.limit = fast.drift_limit(signature)
+        self._reads = judge.contents_read(signature)
+
+    def passes(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Whether the checker passes a call: no rule and no annotation can object."""
+        from kdacheck.runtime.decorate import _UNBOUND
+
+        try:
+            return len(args) <= self.limit and self.check(*args, **keywords)
+        except _UNBOUND:
+            return False
+
+    def judge(
+        self, args: Sequence[Any], keywords: Mapping[str, Any], level: int
+    ) -> ContractError | None:
+        """What is wrong with a call, said by jaxtyping, beartype and the rules; None where nothing is."""
+        broken, bound, call = judge.judge(self.signature, args, keywords, level, self.version)
+        if not broken:
+            return None
+        return report.error(self.signature, broken, bound, call, self.version)
+
+    def begin(
+        self, args: Sequence[Any], keywords: Mapping[str, Any], level: int
+    ) -> ContractError | None:
+        """Check a call at any level, and count it where calls are counted."""
+        ran = None
+        if level & COUNT:
+            ran = counts.setdefault((self.signature.contract.paths[0], self.version), Ran())
+            ran.calls += 1
+            frame = report.caller()
+            if frame is not None:
+                sites[frame.f_code.co_filename, frame.f_lineno] += 1
+        if not level & (META | VALUES):
+            return None
+        passes = self.passes(args, keywords)
+        if passes and level & VALUES and self._reads:
+            passes = not any(name in keywords for name in self._reads) and not args
+            bound = judge.bind(self.signature, args, keywords)
+            passes = all(bound.given.get(name) is None for name in self._reads)
+        error = None if passes else self.judge(args, keywords, level)
+        if error is not None and ran is not None:
+            ran.broken += 1
+        return error
+
+    def outputs(
+        self, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Any:
+        """What a stand-in returns in place of the function; the function's own result where no shapes are known."""
+        from kdacheck.runtime.standins import NoOutputs, outputs
+
+        try:
+            return outputs(self.signature, args, keywords)
+        except NoOutputs:
+            return function(*args, **keywords)
