@@ -313,7 +313,15 @@ def _boolean(where: str, value: object) -> None:
 def _versions(where: str, value: object) -> None:
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of library to version, not {_kind(value)}")
+    from kdacheck.contracts.versions import NEWEST
+
     for library, version in value.items():
+        if library not in NEWEST:
+            import difflib
+
+            close = difflib.get_close_matches(library, NEWEST, n=1, cutoff=0.4)
+            hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(NEWEST)}"
+            raise ConfigError(f"{where} speaks of no library that is known: `{library}` ({hint})")
         if not isinstance(version, str):
             raise ConfigError(
                 f'{where}.{library} must be a string such as "0.6.0", not {_kind(version)}'

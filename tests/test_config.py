@@ -91,6 +91,8 @@ def test_versions_reach_the_contracts(kdacheck, write):
         ("respect-gitignore = 1", ["`tool.kdacheck.respect-gitignore`", "true or false"]),
         ("versions = [1.0]", ["`tool.kdacheck.versions`", "not an array"]),
         ("versions.fla-core = 0.6", ["`tool.kdacheck.versions`.fla-core", "not a float"]),
+        ('versions.fla_core = "0.6.0"', ["`fla_core`", "did you mean `fla-core`?"]),
+        ('versions.numpy-quaternion = "1"', ["`numpy-quaternion`", "known: "]),
         ('versions.fla-core = ">=0.6"', ["`tool.kdacheck.versions`.fla-core", "one version"]),
         ("per-file-ignores = 1979-05-27", ["`tool.kdacheck.per-file-ignores`", "a date or time"]),
         ('per-file-ignores."*.py" = "KDA0"', ['per-file-ignores`."*.py"', "not a string"]),
