@@ -138,12 +138,13 @@ def unreadable(path: str, message: str, remedy: str, row: int = 1, column: int =
 
 def check(candidate: Candidate) -> Outcome:
     """The findings of one file after suppression and selection, and what went wrong inside, if anything did."""
-    from kdacheck import source
+    from kdacheck import releases, source
 
     filename, data, settings = candidate.filename, candidate.data, candidate.settings
     error = None
     try:
-        findings = source.analyse(filename, data, settings.versions)
+        versions = releases.resolve(settings.versions, settings.root)
+        findings = source.analyse(filename, data, versions)
     except source.Unreadable as problem:
         remedy = "fix the file, or exclude it"
         findings = [unreadable(filename, problem.message, remedy, problem.row, problem.column)]

@@ -117,14 +117,18 @@ def _findings(interpreter: object) -> Iterable[Finding]:
     for item in found:
         if item.chain and (item.rule.code, item.call) in direct:
             continue
-        finding = _finding(item)
+        finding = _finding(item, getattr(interpreter.versions, "reasons", {}))
         key = (finding.code, finding.location, finding.parameter)
         if key not in seen:
             seen.add(key)
             yield finding
 
 
-def _finding(item: object) -> Finding:
+#: Last components that say nothing without the one before.
+_PLAIN = (".fwd", ".forward")
+
+
+def _finding(item: object, reasons: Mapping[str, str]) -> Finding:
     from kdacheck.source.judge import Found
 
     assert isinstance(item, Found)
@@ -136,12 +140,11 @@ def _finding(item: object) -> Finding:
     start, end = module.position(node)
     first, last = module.position(call)
     release = " ".join(filter(None, (item.contract.package, item.version)))
-    label = (
-        item.path.rpartition(".")[2]
-        if item.path.rpartition(".")[2] not in ("fwd", "forward")
-        else ".".join(item.path.split(".")[-2:])
-    )
-    where = f"`{label}`" + (f" ({release})" if release else "")
+    reason = reasons.get(item.contract.package)
+    label = ".".join(item.path.split(".")[-2:]) if item.path.endswith(_PLAIN) else item.path
+    where = f"`{label.rpartition('.')[2] if label == item.path else label}`"
+    if release:
+        where += f" ({release}{f', {reason}' if reason else ''})"
     message = f"{where}: {violation.message}"
     if item.chain:
         message += f" (via {' -> '.join(name for _, name in item.chain)})"
