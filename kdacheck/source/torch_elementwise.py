@@ -634,18 +634,11 @@ def softmax_method(input: TensorFacts, dim: Value, dtype: Value = NONE) -> Value
     return softmax(input, dim, NONE, dtype)
 
 
-def changed(input: TensorFacts, *arguments: Value) -> TensorFacts:
-    """The receiver after its contents were overwritten."""
-    return input.with_(values=None, tags=NO_TAGS)
-
-
-#: Methods that overwrite contents and return the receiver.
-OVERWRITING = frozenset(
-    words(
-        "add_ sub_ mul_ div_ pow_ neg_ abs_ exp_ log_ sqrt_ sigmoid_ tanh_ relu_ clamp_ clamp_min_ clamp_max_ zero_ fill_ "
-        "copy_ normal_ uniform_ random_ masked_fill_ index_fill_ index_copy_ index_add_ scatter_ scatter_add_ cumsum_ "
-        "floor_divide_ remainder_ bernoulli_ exponential_ floor_ ceil_ round_ logical_not_ masked_scatter_ index_put_ "
-        "bitwise_and_ bitwise_or_ eq_ lt_ gt_ lerp_ addcmul_ addcdiv_ erfinv_ trunc_ fill_diagonal_ "
-        "log_normal_ cauchy_ geometric_ put_ tril_ triu_"
-    )
-)
+def overwritten(tensor: TensorFacts, result: Value | None) -> TensorFacts:
+    """A tensor whose contents were overwritten by those of `result`, in place."""
+    if not isinstance(result, TensorFacts):
+        return tensor.with_(values=None, tags=NO_TAGS)
+    values = result.values
+    if values is not None and not (result.shape == tensor.shape and fits(values, tensor.dtypes)):
+        values = None
+    return tensor.with_(values=values, tags=result.tags)

@@ -24,7 +24,6 @@ from kdacheck.source.torch_registry import GiveUpError, function, operation
 from kdacheck.source.torch_views import reshaped, sum_of, unsqueeze
 from kdacheck.source.values import NONE, Items, Repeated, Unknown, Value
 
-
 #: Tags that stay true of offsets with entries added to them.
 OFFSETS = frozenset(("cumsum", "padded-left"))
 
@@ -93,7 +92,8 @@ def joined(parts: Sequence[TensorFacts], dim: Value) -> TensorFacts:
 def _laid_out(result: TensorFacts, parts: Sequence[TensorFacts]) -> TensorFacts:
     """A new tensor made of parts, which keeps the layout of images in channels-last."""
     assert result.shape is not None
-    if len(result.shape) not in (4, 5) or all(
+    ranks = {len(result.shape), *(part.rank for part in parts)}
+    if not ranks & {4, 5} or all(
         part.shape is not None and layout.is_canonical(part.shape, part.strides) for part in parts
     ):
         return result

@@ -26,12 +26,18 @@ from kdacheck.facts.dims import (
 from kdacheck.source.torch_arguments import Shape, Strides
 from kdacheck.source.torch_registry import GiveUpError
 
-MAX_PATHS = 48
+MAX_PATHS = 16
 
 Result = TypeVar("Result")
 
 #: Sizes, strides and density of one operand.
 Operand = tuple[Shape, Strides, bool | None]
+
+
+def _is_size(sym: Symbol) -> bool:
+    """Whether a symbol is known not to be negative; it is taken to be at least 1 then."""
+    low = min(sym.choices) if sym.choices else sym.low
+    return low is not None and low >= 0
 
 
 class Judge:
@@ -67,6 +73,8 @@ class Judge:
         """The signs that `dim` may have."""
         if isinstance(dim, int):
             return ((dim > 0) - (dim < 0),)
+        if all(coef > 0 for _, coef in dim.terms) and all(map(_is_size, symbols(dim))):
+            return (1,)
         excess: dict[Symbol, Dim] = {}
         for sym in symbols(dim):
             low = min(sym.choices) if sym.choices else sym.low
@@ -124,7 +132,9 @@ class Judge:
             return True
         expected: Dim = 1
         for size, step in zip(reversed(shape), reversed(steps), strict=True):
-            if not self.is_one(size):
+            if equal(step, expected):
+                expected = multiply(expected, size)
+            elif not self.is_one(size):
                 if not self.same(step, expected):
                     return False
                 expected = multiply(expected, size)
@@ -206,15 +216,14 @@ def _view_strides(judge: Judge, old: Shape, steps: Sequence[Dim], new: Shape) ->
     base, size_old, size_new = steps[-1], 1, 1
     for axis in range(len(old) - 1, -1, -1):
         size_old = multiply(size_old, old[axis])
+        # What is certain comes first: it needs no second path.
         if axis and (
-            judge.is_one(old[axis - 1]) or judge.same(steps[axis - 1], multiply(size_old, base))
+            equal(steps[axis - 1], multiply(size_old, base))
+            or judge.is_one(old[axis - 1])
+            or judge.same(steps[axis - 1], multiply(size_old, base))
         ):
             continue
-        while at >= 0 and (
-            judge.is_one(new[at])
-            if judge.same(size_new, size_old)
-            else judge.is_one(new[at]) or judge.order(size_new, size_old) < 0
-        ):
+        while at >= 0 and _belongs(judge, size_new, size_old, new[at]):
             result[at] = multiply(size_new, base)
             size_new = multiply(size_new, new[at])
             at -= 1
@@ -223,6 +232,15 @@ def _view_strides(judge: Judge, old: Shape, steps: Sequence[Dim], new: Shape) ->
         if axis:
             base, size_old, size_new = steps[axis - 1], 1, 1
     return None if at != -1 else result
+
+
+def _belongs(judge: Judge, taken: Dim, whole: Dim, size: Dim) -> bool:
+    """Whether an axis of the view lies in a chunk of `whole` elements, of which `taken` are spoken for."""
+    if judge.signs(judge.reduce(add(taken, multiply(whole, -1)))) == (-1,):
+        return True
+    if judge.same(taken, whole):
+        return judge.is_one(size)
+    return judge.is_one(size) or judge.order(taken, whole) < 0
 
 
 def view(

@@ -34,7 +34,6 @@ from kdacheck.source.values import DType, Value
 
 __all__ = [
     "INPLACE_SHAPE_METHODS",
-    "OVERWRITING_METHODS",
     "TENSOR_METHODS",
     "Defaults",
     "attribute",
@@ -65,9 +64,6 @@ INPLACE_SHAPE_METHODS = frozenset(
     )
 )
 
-#: Methods after which the values and tags of the receiver are void; the method returns the receiver.
-OVERWRITING_METHODS = torch_elementwise.OVERWRITING
-
 _PREFIXES = ("torch.Tensor.", "torch._C.TensorBase.", "torch.tensor.Tensor.")
 
 
@@ -92,9 +88,11 @@ def call_method(
     entry = METHODS.get(name)
     if entry is not None:
         return invoke(entry, (tensor, *args), kwargs)
-    if name in OVERWRITING_METHODS:
-        return torch_elementwise.changed(tensor)
-    return None
+    if not name.endswith("_") or name.startswith("_") or name in INPLACE_SHAPE_METHODS:
+        return None
+    entry = METHODS.get(name[:-1])
+    result = None if entry is None else invoke(entry, (tensor, *args), kwargs)
+    return torch_elementwise.overwritten(tensor, result)
 
 
 def attribute(tensor: TensorFacts, name: str) -> Value | None:

@@ -105,7 +105,7 @@ def view_as(input: TensorFacts, other: Value) -> Value:
 def ravel(input: TensorFacts) -> Value:
     if input.shape is None:
         return TensorFacts(
-            shape=(symbol("n"),), strides=(1,), dense=True, dtypes=input.dtypes, device=input.device
+            shape=(symbol("n"),), dense=True, dtypes=input.dtypes, device=input.device
         )
     return _reshaped(contiguous(input), (-1,), copies=False)
 

@@ -416,6 +416,17 @@ def test_tags_of_rows_and_clamps() -> None:
     assert method(tensor(4, 8, dtype="bool"), "sum", -1, dtype=torch.int32).tags == {"sum"}
 
 
+def test_in_place() -> None:
+    slots = function("torch.tensor", [-1, 2, 3], dtype=torch.int32)
+    clamped = method(slots, "clamp_", min=0)
+    assert (clamped.values, clamped.dtype) == ((0, 2, 3), "int32")
+    assert "clamped-padding" in clamped.tags
+    assert method(slots, "fill_", 5).values is None
+    assert method(tensor(4, 8), "uniform_").shape == (4, 8)
+    assert method(method(tensor(4, 8), "t"), "add_", 1).dense is False
+    assert semantics.call_method("resize_", tensor(4), [Literal(8)], {}) is None
+
+
 def test_difference_of_neighbours() -> None:
     offsets = TensorFacts(handle=3)
     tail = semantics.subscript(offsets, Span(Literal(1), NONE, NONE))

@@ -1014,7 +1014,7 @@ def _question(p: Program, x: torch.Tensor) -> Call:
 
 def pattern(p: Program, x: torch.Tensor, name: str) -> Call | None:
     """A random einops pattern that fits a tensor."""
-    letters = iter("abcdefghijklmn")
+    letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     left: list[str] = []
     names: list[str] = []
     given: dict[str, int] = {}
