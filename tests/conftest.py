@@ -69,6 +69,12 @@ def kdacheck(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 @pytest.fixture
+def unmeasured() -> dict[str, str]:
+    """The environment for a process that coverage is to leave alone."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("COV")}
+
+
+@pytest.fixture
 def process() -> Callable[..., Ran]:
     """The command in a process of its own."""
 

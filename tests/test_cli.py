@@ -293,22 +293,26 @@ def test_a_killed_worker_costs_no_finding(write, wrong):
     assert "Traceback" not in err
 
 
-def test_a_tree_without_kernels_is_checked_without_the_parser(write):
+def test_a_tree_without_kernels_is_checked_without_the_parser(write, unmeasured):
     write("model.py", "import torch\nx = torch.randn(2)  # kdacheck: ignore[KDA001]\n")
     script = (
         "import sys; from kdacheck.cli import main; status = main(['.']); "
         "heavy = {'libcst', 'torch', 'jaxtyping', 'beartype', 'helion', 'pathspec'}; "
         "loaded = heavy & set(sys.modules); sys.exit(status or (str(loaded) if loaded else 0))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=unmeasured
+    )
     assert done.returncode == 0, done.stderr
 
 
-def test_importing_the_package_imports_nothing_heavy():
+def test_importing_the_package_imports_nothing_heavy(unmeasured):
     script = (
         "import sys, kdacheck, kdacheck.cli; "
         "heavy = {'libcst', 'torch', 'jaxtyping', 'beartype', 'helion', 'argparse', 'ast'}; "
         "loaded = heavy & set(sys.modules); sys.exit(str(loaded) if loaded else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=unmeasured
+    )
     assert done.returncode == 0, done.stderr

@@ -89,14 +89,14 @@ def test_the_sdist_holds_the_sources(built):
     assert {"pyproject.toml", "README.md", "LICENSE", "rules/__init__.py"} <= names
 
 
-def test_the_wheel_works_where_it_is_installed(built, tmp_path):
+def test_the_wheel_works_where_it_is_installed(built, tmp_path, unmeasured):
     (wheel,) = built.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     script = "import sys; from kdacheck.cli import main; sys.exit(main(['rule', 'KDA001']))"
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        env={**unmeasured, "PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,
         text=True,
     )
@@ -106,7 +106,7 @@ def test_the_wheel_works_where_it_is_installed(built, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        env={**unmeasured, "PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,
         text=True,
     )
