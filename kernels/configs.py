@@ -15,8 +15,8 @@ DEFAULT: dict[str, Config] = {
     "chunk_states/16": {"block_sizes": [16], "num_warps": 4, "num_stages": 1},
     "chunk_states/32": {"block_sizes": [32], "num_warps": 4, "num_stages": 1},
     "chunk_states/64": {"block_sizes": [64], "num_warps": 4, "num_stages": 1},
-    "packed_decode": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
-    "replayssm_decode": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
+    "packed_decode": {"block_sizes": [16, 16], "num_warps": 1, "num_stages": 1},
+    "replayssm_decode": {"block_sizes": [32, 16], "num_warps": 1, "num_stages": 1},
     "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 

@@ -48,37 +48,42 @@ def packed_decode(
     V = hl.specialize(pool.size(2))
     K = hl.specialize(pool.size(3))
     H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
+    span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_v in hl.tile(
-        [mixed.size(0), HV, V], block_size=[1, 1, block_v]
+    for tile_b, tile_head, tile_span in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, span]
     ):
         row = tile_b.id
         hv = tile_head.id
+        h = hv // (HV // H)
+        key = hl.arange(K)
         slot = slots[row].to(torch.int64)
+        # What does not wait for the slot is loaded before it is known.
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+        decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+        beta = torch.sigmoid(b[row, hv].float())
+        if normalize:
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
+        faded_k = decay * k
+        faded_q = decay * q
         if slot >= 0:
-            state = pool[slot, hv, tile_v, :].float()
-            h = hv // (HV // H)
-            key = hl.arange(K)
-            q = hl.load(mixed, [row, h * K + key]).float()
-            k = hl.load(mixed, [row, H * K + h * K + key]).float()
-            v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
-            raw = hl.load(a, [row, hv * K + key]).float()
-            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-            decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
-            beta = torch.sigmoid(b[row, hv].float())
-            if normalize:
-                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-            q = q * scale
-            state = state * decay[None, :]
-            recalled = (state * k[None, :]).sum(-1)
-            read = (state * q[None, :]).sum(-1)
-            write = beta * (v - recalled)
-            out[row, hv, tile_v] = (read + write * (k * q).sum(-1)).to(out.dtype)
-            state = state + write[:, None] * k[None, :]
-            pool[slot, hv, tile_v, :] = state.to(pool.dtype)
+            for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
+                state = pool[slot, hv, tile_v, :].float()
+                v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                recalled = (state * faded_k[None, :]).sum(-1)
+                read = (state * faded_q[None, :]).sum(-1)
+                write = beta * (v - recalled)
+                out[row, hv, tile_v] = (read + write * own).to(out.dtype)
+                state = state * decay[None, :] + write[:, None] * k[None, :]
+                pool[slot, hv, tile_v, :] = state.to(pool.dtype)
         else:
-            out[row, hv, tile_v] = hl.zeros([tile_v], dtype=out.dtype)
+            out[row, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
 def replayssm_decode(
@@ -108,72 +113,77 @@ def replayssm_decode(
     L = hl.specialize(d_cache.size(2))
     ring = helion.next_power_of_2(L)
     H = hl.specialize(k_cache.size(1))
+    span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_v in hl.tile(
-        [mixed.size(0), HV, V], block_size=[1, 1, block_v]
+    for tile_b, tile_head, tile_span in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, span]
     ):
         row = tile_b.id
         hv = tile_head.id
+        h = hv // (HV // H)
+        key = hl.arange(K)
+        past = hl.arange(ring)
         slot = slots[row].to(torch.int64)
+        filled = write_pos[row].to(torch.int32)
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+        gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
+        beta = torch.sigmoid(b[row, hv].float())
+        if normalize:
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
+        flush = filled == L - 1
+        if forced:
+            flush = flush | (force_flush[row] != 0)
         if slot >= 0:
-            state = pool[slot, hv, tile_v, :].float()
-            h = hv // (HV // H)
-            key = hl.arange(K)
-            past = hl.arange(ring)
-            filled = write_pos[row].to(torch.int32)
-            held = past < filled
+            held = (past < filled)[:, None]
             # The reshapes do nothing on the chip; the interpreter keeps an axis for slot.
-            old_g = hl.load(g_cache, [slot, hv, past, key], extra_mask=held[:, None])
+            old_g = hl.load(g_cache, [slot, hv, past, key], extra_mask=held)
             old_g = old_g.float().reshape(ring, K)
-            old_k = hl.load(k_cache, [slot, h, past, key], extra_mask=held[:, None])
+            old_k = hl.load(k_cache, [slot, h, past, key], extra_mask=held)
             old_k = old_k.float().reshape(ring, K)
-            old_d = hl.load(d_cache, [slot, hv, past, tile_v.index], extra_mask=held[:, None])
-            old_d = old_d.float().reshape(ring, tile_v.block_size)
-            q = hl.load(mixed, [row, h * K + key]).float()
-            k = hl.load(mixed, [row, H * K + h * K + key]).float()
-            v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
-            raw = hl.load(a, [row, hv * K + key]).float()
-            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-            gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
-            beta = torch.sigmoid(b[row, hv].float())
-            if normalize:
-                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-            q = q * scale
             total = old_g.sum(0) + gate
             # min: the rounding of a running sum must not let an old write grow.
             since = torch.clamp_max(total[None, :] - torch.cumsum(old_g, 0), 0.0)
             aged = old_k * torch.exp(since)
             kept = torch.exp(total)
-            recalled = (state * (kept * k)[None, :]).sum(-1)
-            recalled = recalled + (old_d * (aged * k[None, :]).sum(-1)[:, None]).sum(0)
-            read = (state * (kept * q)[None, :]).sum(-1)
-            read = read + (old_d * (aged * q[None, :]).sum(-1)[:, None]).sum(0)
-            write = beta * (v - recalled)
-            out[row, hv, tile_v] = (read + write * (k * q).sum(-1)).to(out.dtype)
-            flush = filled == L - 1
-            if forced:
-                flush = flush | (force_flush[row] != 0)
-            if flush:
-                state = state * kept[None, :] + write[:, None] * k[None, :]
-                left = total
-                for step in range(filled):
-                    left = left - g_cache[slot, hv, step, :].float()
-                    rank_one = k_cache[slot, h, step, :].float() * torch.exp(
-                        torch.clamp_max(left, 0.0)
-                    )
-                    state = state + (
-                        d_cache[slot, hv, step, tile_v].float()[:, None] * rank_one[None, :]
-                    )
-                pool[slot, hv, tile_v, :] = state.to(pool.dtype)
-            else:
-                d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
-                if tile_v.begin == 0:
+            met_k = (aged * k[None, :]).sum(-1)
+            met_q = (aged * q[None, :]).sum(-1)
+            kept_k = kept * k
+            kept_q = kept * q
+            if flush == 0:
+                if tile_span.begin == 0:
                     g_cache[slot, hv, filled, :] = gate
                     if hv % (HV // H) == 0:
                         k_cache[slot, h, filled, :] = k.to(k_cache.dtype)
+            for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
+                state = pool[slot, hv, tile_v, :].float()
+                old_d = hl.load(d_cache, [slot, hv, past, tile_v.index], extra_mask=held)
+                old_d = old_d.float().reshape(ring, tile_v.block_size)
+                v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                recalled = (state * kept_k[None, :]).sum(-1) + (old_d * met_k[:, None]).sum(0)
+                read = (state * kept_q[None, :]).sum(-1) + (old_d * met_q[:, None]).sum(0)
+                write = beta * (v - recalled)
+                out[row, hv, tile_v] = (read + write * own).to(out.dtype)
+                if flush:
+                    state = state * kept[None, :] + write[:, None] * k[None, :]
+                    left = total
+                    for step in range(filled):
+                        left = left - g_cache[slot, hv, step, :].float()
+                        rank_one = k_cache[slot, h, step, :].float() * torch.exp(
+                            torch.clamp_max(left, 0.0)
+                        )
+                        old = d_cache[slot, hv, step, tile_v].float()
+                        state = state + old[:, None] * rank_one[None, :]
+                    pool[slot, hv, tile_v, :] = state.to(pool.dtype)
+                else:
+                    d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
         else:
-            out[row, hv, tile_v] = hl.zeros([tile_v], dtype=out.dtype)
+            out[row, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
 def verify(

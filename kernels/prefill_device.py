@@ -139,23 +139,29 @@ def chunk_operands(
             # A decay of 2^-60000 is zero all the same, and float16 holds its logarithm.
             gate = torch.where(gate > -60000.0, gate, -60000.0)
             coarse = gate.to(torch.float16)
-            rest = (gate - coarse.float()).to(torch.float16)
+            if exact_gate:
+                rest = (gate - coarse.float()).to(torch.float16)
             query = (query * scale).to(pair_dtype)
             keys = keys.to(pair_dtype)
 
             before = sums[levels, :, :]
-            running = hl.dot(before, rest, acc=hl.dot(before, coarse))
+            running = hl.dot(before, coarse)
+            if exact_gate:
+                running = hl.dot(before, rest, acc=running)
             grown = torch.exp2(running)
             reading[place, hv, :, :] = (query.float() * grown).to(reading.dtype)
             asked = (keys.float() * grown * strength[:, None]).to(pair_dtype)
             after = sums[levels + 1, :, :]
-            coming = hl.dot(after, rest, acc=hl.dot(after, coarse))
+            coming = hl.dot(after, coarse)
+            if exact_gate:
+                coming = hl.dot(after, rest, acc=coming)
             writing[place, hv, :, :] = (keys.float() * torch.exp2(coming)).to(writing.dtype)
             decay[place, hv, :] = torch.exp2(gate.sum(0))
 
             diagonal = row[:, None] == col[None, :]
-            inverse = torch.where(diagonal, 1.0, 0.0)
-            score = torch.where(diagonal, hl.dot(query, keys.T), 0.0)
+            # Every entry of either is written once, at its level, so half precision rounds it once.
+            inverse = torch.where(diagonal, 1.0, 0.0).to(pair_dtype)
+            score = torch.where(diagonal, hl.dot(query, keys.T), 0.0).to(scores.dtype)
             for level in range(levels):
                 steps = sums[level, :, :]
                 exponent = hl.dot(steps, coarse)
@@ -168,12 +174,12 @@ def chunk_operands(
                 border = torch.where((half & 1) == 1, half - 1, -1)
                 pair = (col >> level)[None, :] == border[:, None]
                 block = torch.where(pair, hl.dot(seen, seen.T), 0.0) * strength[:, None]
-                score = score + torch.where(pair, hl.dot(sought, seen.T), 0.0)
-                narrow = inverse.to(pair_dtype)
-                change = hl.dot(narrow, block.to(pair_dtype))
-                inverse = inverse - hl.dot(change.to(pair_dtype), narrow)
-            scores[place, hv, :, :] = score.to(scores.dtype)
-            recall[place, hv, :, :] = hl.dot(inverse.to(pair_dtype), asked).to(recall.dtype)
+                entries = torch.where(pair, hl.dot(sought, seen.T), 0.0)
+                score = score + entries.to(scores.dtype)
+                change = hl.dot(inverse, block.to(pair_dtype)).to(pair_dtype)
+                inverse = inverse - hl.dot(change, inverse).to(pair_dtype)
+            scores[place, hv, :, :] = score
+            recall[place, hv, :, :] = hl.dot(inverse, asked).to(recall.dtype)
             value = hl.load(v, [token, hv, hl.arange(V)], extra_mask=live[:, None]).float()
             value = (value * strength[:, None]).to(fresh.dtype)
             fresh[place, hv, :, :] = hl.dot(inverse.to(fresh.dtype), value).to(fresh.dtype)
@@ -244,8 +250,11 @@ def chunk_states(
             if track:
                 if chunk == tracked[n] * every:
                     tracked_state[n, hv, tile_v, :] = state.T
+            # Loads that feed no product are not prefetched: ask early.
+            fade = decay[place, hv, :]
+            written = fresh[place, hv, :, tile_v].float()
             narrow = state.to(recall.dtype)
-            written = fresh[place, hv, :, tile_v].float() - hl.dot(recall[place, hv, :, :], narrow)
+            written = written - hl.dot(recall[place, hv, :, :], narrow)
             written = written.to(recall.dtype)
             result = hl.dot(reading[place, hv, :, :], narrow)
             result = hl.dot(scores[place, hv, :, :], written, acc=result)
@@ -256,7 +265,7 @@ def chunk_states(
                 result.to(out.dtype),
                 extra_mask=(token < end)[:, None],
             )
-            state = state * decay[place, hv, :][:, None]
+            state = state * fade[:, None]
             state = hl.dot(writing[place, hv, :, :].T, written, acc=state)
         if packed:
             # Tokens that no sequence claims read as zero.
