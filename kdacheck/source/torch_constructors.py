@@ -26,7 +26,7 @@ from kdacheck.source.torch_arguments import (
 )
 from kdacheck.source.torch_dtypes import Dtypes, fits, is_complex, is_float, over
 from kdacheck.source.torch_registry import GiveUpError, function, method
-from kdacheck.source.values import NONE, DType, Items, Unknown, Value
+from kdacheck.source.values import NONE, Device, DType, Items, Unknown, Value
 
 _INT64: Dtypes = frozenset(("int64",))
 
@@ -641,3 +641,20 @@ def one_hot(input: TensorFacts, num_classes: Value = LAST) -> Value:
         return build(None, dtypes=_INT64, device=input.device)
     last = symbol("n") if classes is None or classes == -1 else classes
     return build((*input.shape, last), dtypes=_INT64, device=input.device)
+
+
+@function("torch.from_numpy", "torch.frombuffer")
+def from_numpy(
+    ndarray: Value, dtype: Value = NONE, count: Value = NONE, offset: Value = NONE
+) -> Value:
+    return build(None, device="cpu", dtypes=dtypes_of(dtype, None))
+
+
+@function("torch.device")
+def device_(type: Value, index: Value = NONE) -> Value:
+    return Device(device_of(type, None))
+
+
+@function("torch.get_default_dtype")
+def get_default_dtype() -> Value:
+    return DType(Defaults.dtype)

@@ -105,11 +105,13 @@ def combined(
     *,
     computed: Dtypes = None,
     unary: bool = False,
+    mask: TensorFacts | None = None,
 ) -> TensorFacts:
     """The result of an elementwise operation; an operand is a tensor or a number.
 
     computed: the dtype that operands are brought to first, where it is not that of the result.
     unary: whether a number may be a parameter of the operation, not an operand.
+    mask: an operand that keeps its dtype.
     """
     tensors = [operand for operand in operands if isinstance(operand, TensorFacts)]
     if any(isinstance(operand, Unknown) for operand in operands):
@@ -122,7 +124,10 @@ def combined(
     strides, dense = layout.elementwise(
         out,
         [(tensor.shape or (), tensor.strides, tensor.dense) for tensor in tensors],
-        [_is_converted(tensor, computed or dtypes) for tensor in tensors],
+        [
+            False if tensor is mask else _is_converted(tensor, computed or dtypes)
+            for tensor in tensors
+        ],
         cpu=device == "cpu",
         numbers=len(tensors) < len(operands) and (None if unary else True),
     )
@@ -441,7 +446,7 @@ def keeping(input: TensorFacts, decimals: Value = NONE) -> Value:
     *words(
         "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
     ),
-    *words("sigmoid erf erfc reciprocal"),
+    *words("sigmoid erf erfc reciprocal logit sinc"),
     functions=("torch.nn.functional.sigmoid", "torch.nn.functional.tanh"),
 )
 def transcendental(input: TensorFacts) -> Value:
@@ -565,6 +570,29 @@ def two_argument(input: TensorFacts, other: Value) -> Value:
     return combined(operands, None)
 
 
+@operation("isclose")
+def isclose(
+    input: TensorFacts,
+    other: Value,
+    rtol: Value = NONE,
+    atol: Value = NONE,
+    equal_nan: Value = NONE,
+) -> Value:
+    result = combined((input, tensor_of(other)), _BOOL)
+    return result.with_(strides=None, dense=None)
+
+
+@operation("nan_to_num")
+def nan_to_num(
+    input: TensorFacts, nan: Value = NONE, posinf: Value = NONE, neginf: Value = NONE
+) -> Value:
+    result = mapped(input, input.dtypes)
+    # Integers are copied, which keeps the strides of axes of size 1.
+    if result.shape is None or not input.dense:
+        return result.with_(strides=None, dense=None)
+    return result.with_(strides=layout.known_strides(result.shape, None, True))
+
+
 @operation("lerp", "addcmul", "addcdiv")
 def three_argument(
     input: TensorFacts, tensor1: Value, tensor2: Value, value: Value = NONE
@@ -583,7 +611,7 @@ def where(condition: Value, input: Value = NONE, other: Value = NONE) -> Value:
     if isinstance(input, Unknown) or isinstance(other, Unknown):
         return build(None)
     dtypes = promoted((input, other))
-    facts = combined((mask, input, other), dtypes)
+    facts = combined((mask, input, other), dtypes, mask=mask)
     if not isinstance(input, TensorFacts) and not isinstance(other, TensorFacts):
         return facts.with_(device=mask.device)
     return facts
@@ -607,7 +635,9 @@ def normalize(
     input: TensorFacts, p: Value = NONE, dim: Value = NONE, eps: Value = NONE, out: Value = NONE
 ) -> Value:
     result = mapped(input, input.dtypes)
-    return result if input.dense else result.with_(strides=None, dense=None)
+    if result.shape is None or not input.dense:
+        return result.with_(strides=None, dense=None)
+    return result.with_(strides=layout.known_strides(result.shape, None, True))
 
 
 @function(

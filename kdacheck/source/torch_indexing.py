@@ -314,7 +314,8 @@ def _advanced(tensor: TensorFacts, items: Sequence[Value]) -> Value:
     adjacent = positions == list(range(positions[0], positions[0] + len(positions)))
     front = positions[0] if adjacent else 0
     shape = (*rest[:front], *common, *rest[front:])
-    if view.dense and len(indexed) == 1 and _index_is_dense(indexed[0][1]):
+    plain = view.dense and (positions[0] == 0 or layout.is_canonical(view.shape, view.strides))
+    if plain and len(indexed) == 1 and _index_is_dense(indexed[0][1]):
         values = _picked(view, indexed[0][1])
         result = fresh(shape, tensor.dtypes, tensor.device, values)
         if len(shape) == 1:

@@ -486,3 +486,53 @@ def triangle(input: TensorFacts, diagonal: Value = NONE) -> Value:
             tags=NO_TAGS,
         )
     return build(input.shape, dtypes=input.dtypes, device=input.device, partial=dict(input.partial))
+
+
+@function("torch.bucketize", of_tensor=True)
+def bucketize(
+    input: TensorFacts, boundaries: Value, out_int32: Value = NONE, right: Value = NONE
+) -> Value:
+    wide = out_int32 in (NONE, Literal(False))
+    return build(
+        input.shape,
+        dtypes=_INT64 if wide else None,
+        device=input.device,
+        partial=dict(input.partial),
+    )
+
+
+@function("torch.nn.functional.embedding", of_tensor=True)
+def embedding(
+    input: TensorFacts,
+    weight: Value,
+    padding_idx: Value = NONE,
+    max_norm: Value = NONE,
+    norm_type: Value = NONE,
+    scale_grad_by_freq: Value = NONE,
+    sparse: Value = NONE,
+) -> Value:
+    table = tensor_of(weight)
+    width = table.dim(1)
+    if input.shape is None:
+        return build(None, dtypes=table.dtypes, device=input.device, partial=dict(input.partial))
+    shape = (*input.shape, symbol("n") if width is None else width)
+    return build(shape, dtypes=table.dtypes, device=input.device)
+
+
+@function("torch.nn.functional.scaled_dot_product_attention")
+def attention(
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value = NONE,
+    dropout_p: Value = NONE,
+    is_causal: Value = NONE,
+    scale: Value = NONE,
+    enable_gqa: Value = NONE,
+) -> Value:
+    q, v = tensor_of(query), tensor_of(value)
+    width = v.shape[-1] if v.shape else None
+    if not q.shape:
+        return build(None, dtypes=q.dtypes, device=q.device)
+    shape = (*q.shape[:-1], symbol("n") if width is None else width)
+    return build(shape, dtypes=q.dtypes, device=q.device)

@@ -46,14 +46,14 @@ __all__ = [
     "unary",
 ]
 
-#: Methods that only tensors have, among the objects that such code handles.
+#: Methods that tell a tensor from the other objects that such code handles, modules included.
 TENSOR_METHODS = frozenset(
     words(
-        "reshape reshape_as view_as unsqueeze expand expand_as permute unflatten contiguous narrow chunk unbind "
-        "repeat_interleave index_select new_zeros new_ones new_empty new_full new_tensor detach requires_grad_ "
-        "is_contiguous data_ptr numel element_size stride cumsum masked_fill masked_fill_ bfloat16 half type_as "
-        "transpose_ unsqueeze_ squeeze_ index_copy_ index_add_ scatter_add_ gather tensor_split softmax sigmoid "
-        "clamp clamp_min clamp_max movedim swapaxes as_strided is_floating_point storage_offset"
+        "reshape reshape_as view_as unsqueeze squeeze expand expand_as permute unflatten contiguous narrow chunk unbind "
+        "repeat_interleave index_select masked_select new_zeros new_ones new_empty new_full new_tensor detach "
+        "is_contiguous data_ptr numel element_size stride storage_offset is_floating_point cumsum masked_fill "
+        "masked_fill_ type_as transpose_ unsqueeze_ squeeze_ index_copy_ index_add_ scatter_add_ tensor_split "
+        "clamp_min clamp_max movedim swapaxes as_strided"
     )
 )
 

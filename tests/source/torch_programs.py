@@ -46,6 +46,7 @@ class Assignment:
             if dim != actual:
                 raise Mismatch(f"{what}: claimed {dim}, is {actual}")
             return
+        self.empty = self.empty or actual == 0
         fresh = [sym for sym in symbols(dim) if sym not in self.values]
         total, slope = 0, 0
         for mono, coef in dim.terms:
@@ -64,8 +65,6 @@ class Assignment:
             if (actual - total) % slope:
                 raise Mismatch(f"{what}: claimed {total} + {slope} * n, is {actual}")
             self.bind(fresh[0], (actual - total) // slope)
-        if actual == 0:
-            self.empty = True
 
 
 @dataclass
@@ -809,6 +808,7 @@ def _unary(p: Program, x: torch.Tensor) -> Call:
             "normalize",
             "dropout",
             "leaky_relu",
+            "nan_to_num",
         ]
     )
     if name in ("-", "~"):
