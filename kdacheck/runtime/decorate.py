@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kdacheck.contracts.clauses import Clause
 from kdacheck.runtime import levels
 
+#: pytest leaves these frames out: what is wrong is the caller's line
+__tracebackhide__ = True
+
 if TYPE_CHECKING:
     from kdacheck.runtime.guard import Guard
 
@@ -54,8 +57,17 @@ def contract(*clauses: Clause) -> Callable[[F], F]:
     return attach
 
 
-def guarded(function: Callable[..., Any], make: Callable[[], Guard]) -> Callable[..., Any]:
-    """The function with a guard before it, made when it is first needed: torch is imported by then."""
+def guarded(
+    function: Callable[..., Any],
+    make: Callable[[], Guard],
+    *,
+    method: bool = False,
+    stands_in: bool = False,
+) -> Callable[..., Any]:
+    """The function with a guard before it, made when it is first needed: torch is imported by then.
+
+    method: the first argument is no part of the contract. stands_in: the function is a stand-in already.
+    """
     guard: Guard | None = None
     check: Callable[..., bool] = _never
     limit = 0
@@ -67,39 +79,52 @@ def guarded(function: Callable[..., Any], make: Callable[[], Guard]) -> Callable
         import torch
 
         made = make()
-        is_compiling = torch.compiler.is_compiling
+        is_compiling = torch.compiler.is_dynamo_compiling
         limit, check, guard = made.limit, made.check, made
         return made
+
+    def begin(args: tuple[Any, ...], keywords: dict[str, Any], level: int) -> None:
+        error = (guard or start()).begin(args, keywords, level)
+        if error is not None:
+            raise error
 
     @functools.wraps(function)
     def wrapper(*args: Any, **keywords: Any) -> Any:
         if is_compiling():
             return function(*args, **keywords)
         stack = entered()
-        level = (stack[-1] if stack else process.level) | process.extra
-        if level == 1:
+        level = stack[-1] | process.extra if stack else process.state
+        if level == levels.META:
             try:
                 passes = len(args) <= limit and check(*args, **keywords)
-            except _UNBOUND:
+            except UNBOUND:
                 passes = False
             if not passes:
                 error = (guard or start()).judge(args, keywords, level)
                 if error is not None:
                     raise error
         elif level:
-            error = (guard or start()).begin(args, keywords, level)
-            if error is not None:
-                raise error
-            if level & levels.DRY:
+            begin(args, keywords, level)
+            if level & levels.DRY and not stands_in:
                 return (guard or start()).outputs(function, args, keywords)
         return function(*args, **keywords)
 
-    wrapper.__kdacheck_guard__ = lambda: guard or start()  # type: ignore[attr-defined]
-    return wrapper
+    @functools.wraps(function)
+    def bound(self: Any, *args: Any, **keywords: Any) -> Any:
+        if not is_compiling():
+            stack = entered()
+            level = stack[-1] | process.extra if stack else process.state
+            if level:
+                begin(args, keywords, level)
+        return function(self, *args, **keywords)
+
+    chosen = bound if method else wrapper
+    chosen.__kdacheck_guard__ = lambda: guard or start()  # type: ignore[attr-defined]
+    return chosen
 
 
 #: What a checker raises where arguments cannot be bound, and where a tensor has another rank or no strides.
-_UNBOUND = (TypeError, ValueError, AttributeError, RuntimeError, ZeroDivisionError, IndexError)
+UNBOUND = (TypeError, ValueError, AttributeError, RuntimeError, ZeroDivisionError, IndexError)
 
 
 def _never(*args: Any, **keywords: Any) -> bool:
@@ -111,4 +136,4 @@ def _compiling() -> bool:
     import sys
 
     torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling()
+    return torch is not None and torch.compiler.is_dynamo_compiling()

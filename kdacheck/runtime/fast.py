@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from kdacheck.contracts.annotations import Annotation, TensorSpec
 from kdacheck.contracts.call import Call, names_in
@@ -42,7 +43,7 @@ from kdacheck.contracts.clauses import (
     VFirst,
     Within,
 )
-from kdacheck.contracts.model import Parameter
+from kdacheck.contracts.model import Parameter as Formal
 from kdacheck.facts import Literal, is_dense
 from kdacheck.runtime.reading import Signature
 
@@ -50,10 +51,27 @@ Checker = Callable[..., bool]
 
 _TORCH = {
     name: getattr(torch, name)
-    for name in (
-        "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 "
-        "complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz"
-    ).split()
+    for name in [
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+    ]
     if hasattr(torch, name)
 }
 
@@ -84,6 +102,11 @@ def drift_limit(signature: Signature) -> int:
     return min(positions, default=sys.maxsize)
 
 
+def all_ints(value: Any) -> bool:
+    """Whether a value is a tensor whose sizes can be compared without leaving a guard in somebody's trace."""
+    return isinstance(value, Tensor) and all(type(size) is int for size in value.shape)
+
+
 def trailing_dense(value: Tensor, count: int) -> bool:
     """Whether the last `count` axes do not certainly lie apart in memory."""
     shape = value.shape
@@ -96,7 +119,13 @@ class _Writer:
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
         self.contract = signature.contract
-        self.scope: dict[str, Any] = {"_T": Tensor, "_is": isinstance, "_dense": trailing_dense}
+        self.scope: dict[str, Any] = {
+            "_T": Tensor,
+            "_P": Parameter,
+            "_is": isinstance,
+            "_int": all_ints,
+            "_dense": trailing_dense,
+        }
         self.lines: list[str] = []
         self.depth = 1
         #: names bound on every path so far, names that may be bound (-1 where not), sizes to be judged at the end
@@ -107,6 +136,11 @@ class _Writer:
         self.sizes: dict[tuple[str, int], str] = {}
         self.flags: set[str] = set()
         self.serial = 0
+        #: the offsets that N was taken from, see `offsets`
+        self.counted = ""
+        #: what required parameters have already shown: axes -> a shape and its sizes, dtypes -> a dtype
+        self.shapes: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+        self.dtypes: dict[frozenset[Any], str] = {}
 
     # what is written
 
@@ -149,6 +183,7 @@ class _Writer:
             self.tensor(parameter, pending)
         for size, text in pending:
             self.expression(size, text)
+        self.offsets(optional)
         self.sequences()
         for parameter in optional:
             with self.block(f"if {parameter.name} is not None:"):
@@ -223,20 +258,22 @@ class _Writer:
 
     # tensors
 
-    def parameters(self) -> Iterator[Parameter]:
+    def parameters(self) -> Iterator[Formal]:
         for parameter in self.contract.parameters:
             annotation = parameter.annotation
             if annotation.tensors and not annotation.others:
                 yield parameter
 
     @staticmethod
-    def unconditional(parameter: Parameter) -> bool:
+    def unconditional(parameter: Formal) -> bool:
         # a default that the annotation forbids is never checked: beartype looks at what is passed
         return not parameter.annotation.optional and parameter.required
 
-    def tensor(self, parameter: Parameter, pending: list[tuple[str, str]] | None) -> None:
+    def tensor(self, parameter: Formal, pending: list[tuple[str, str]] | None) -> None:
         name = parameter.name
-        self.refuse(f"not _is({name}, _T)")
+        self.refuse(
+            f"{name}.__class__ is not _T and {name}.__class__ is not _P and not _int({name})"
+        )
         self.forms(parameter, self.form_flags(name), {}, pending)
 
     def form_flags(self, name: str) -> list[str]:
@@ -246,7 +283,7 @@ class _Writer:
 
     def forms(
         self,
-        parameter: Parameter,
+        parameter: Formal,
         flags: Sequence[str],
         known: dict[str, bool],
         pending: list[tuple[str, str]] | None,
@@ -301,17 +338,26 @@ class _Writer:
     def spec(
         self, name: str, spec: TensorSpec, branched: bool, pending: list[tuple[str, str]] | None
     ) -> None:
-        self.dtype(name, spec.dtypes)
+        self.dtype(name, spec.dtypes, branched)
         axes = spec.axes
         if axes is None:
             return
         wanted: list[tuple[str, str, int]] = []
         if axes.variadic is None:
+            known = self.shapes.get(axes.names)
+            if known is not None:
+                shape, sizes = known
+                self.refuse(f"{name}.shape != {shape}")
+                self.sizes.update({(name, at): size for at, size in enumerate(sizes)})
+                return
             variables = [self.fresh() for _ in axes.names]
             if variables:
-                self.put(
-                    f"{', '.join(variables)}{',' if len(variables) == 1 else ''} = {name}.shape"
-                )
+                shape = f"{name}.shape"
+                if not branched and all(t.isidentifier() and t != "_" for t in axes.names):
+                    shape = self.fresh()
+                    self.shapes[axes.names] = shape, variables
+                    self.put(f"{shape} = {name}.shape")
+                self.put(f"{', '.join(variables)}{',' if len(variables) == 1 else ''} = {shape}")
             else:
                 self.refuse(f"{name}.ndim")
             wanted = list(zip(variables, axes.names, range(len(variables)), strict=True))
@@ -379,16 +425,46 @@ class _Writer:
                 return None
         return re.sub(r"[A-Za-z_]\w*", lambda m: self.dim(m.group()), ast.unparse(tree))
 
-    def dtype(self, name: str, dtypes: frozenset[str] | None) -> None:
+    def dtype(self, name: str, dtypes: frozenset[str] | None, branched: bool) -> None:
         if dtypes is None:
             return
         members = frozenset(_TORCH[d] for d in dtypes if d in _TORCH)
         if len(members) == 1:
             self.refuse(f"{name}.dtype is not {self.constant(next(iter(members)))}")
+        elif members in self.dtypes:
+            # most operands share one dtype, and identity is asked faster than membership
+            known, held = self.dtypes[members].split()
+            self.refuse(f"{name}.dtype is not {known} and {name}.dtype not in {held}")
         else:
-            self.refuse(f"{name}.dtype not in {self.constant(members)}")
+            known, held = self.fresh(), self.constant(members)
+            self.put(f"{known} = {name}.dtype")
+            self.refuse(f"{known} not in {held}")
+            if not branched:
+                self.dtypes[members] = f"{known} {held}"
 
     # clauses
+
+    def offsets(self, optional: list[Formal]) -> None:
+        """The usual case of one list of offsets, `"N+1"`: it binds N, and its size is asked for once."""
+        bys = {law.by for law in self.contract.each(PerSequence)}
+        parameter = next((p for p in optional if {p.name} == bys), None)
+        if parameter is None or self.form_flags(parameter.name):
+            return
+        specs = _merged(parameter.annotation.tensors)
+        if len(specs) != 1 or specs[0].axes is None or specs[0].axes.names != ("N+1",):
+            return
+        if "N" in self.certain | self.maybe:
+            return
+        optional.remove(parameter)
+        name = parameter.name
+        self.maybe.add("N")
+        self.counted = name
+        with self.block(f"if {name} is not None:"):
+            self.put(f"if {name}.__class__ is not _T and not _int({name}): return False")
+            self.dtype(name, specs[0].dtypes, True)
+            self.put(f"{self.dim('N')}, = {name}.shape")
+            self.put(f"{self.dim('N')} -= 1")
+            self.refuse(f"{self.dim('N')} < 1")
 
     def sequences(self) -> None:
         """Bind N as `kdacheck.contracts.call.unify` does: by the offsets, else by the batch."""
@@ -397,6 +473,11 @@ class _Writer:
             if (law.by, law.dense) in seen:
                 continue
             seen.add((law.by, law.dense))
+            if law.by == self.counted:
+                if law.dense is not None and law.dense in self.certain | self.maybe:
+                    with self.block(f"if {law.by} is None:"):
+                        self.bind(self.dim(law.dense), "N", True)
+                break
             with self.block(f"{word} _is({law.by}, _T) and {law.by}.ndim == 1:"):
                 self.bind(f"({law.by}.shape[0] - 1)", "N", True)
             word = "elif"
@@ -407,6 +488,8 @@ class _Writer:
     def clauses(self) -> None:
         offsets = [n for n, role in self.contract.roles.items() if role == "offsets"]
         for name in offsets:
+            if name == self.counted:
+                continue
             self.refuse(f"_is({name}, _T) and {name}.ndim == 1 and {name}.shape[0] < 2")
         done: set[str] = set()
         for law in self.contract.clauses:
@@ -543,7 +626,7 @@ class _Writer:
 
     def device(self, but: tuple[str, ...]) -> None:
         known: str | None = None
-        late: list[Parameter] = []
+        late: list[Formal] = []
         for parameter in self.contract.parameters:
             name, annotation = parameter.name, parameter.annotation
             if name in but or (annotation.others and set(annotation.others) <= set(_SCALARS)):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kdacheck.runtime import fast, judge, report
+from kdacheck.runtime.decorate import UNBOUND
 from kdacheck.runtime.errors import ContractError
 from kdacheck.runtime.levels import COUNT, META, VALUES
 from kdacheck.runtime.reading import Signature
@@ -42,11 +43,9 @@ class Guard:
 
     def passes(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
         """Whether the checker passes a call: no rule and no annotation can object."""
-        from kdacheck.runtime.decorate import _UNBOUND
-
         try:
             return len(args) <= self.limit and self.check(*args, **keywords)
-        except _UNBOUND:
+        except UNBOUND:
             return False
 
     def judge(
@@ -64,30 +63,34 @@ class Guard:
         """Check a call at any level, and count it where calls are counted."""
         ran = None
         if level & COUNT:
-            ran = counts.setdefault((self.signature.contract.paths[0], self.version), Ran())
+            path = self.signature.path or self.signature.contract.paths[0]
+            ran = counts.setdefault((path, self.version), Ran())
             ran.calls += 1
             frame = report.caller()
             if frame is not None:
                 sites[frame.f_code.co_filename, frame.f_lineno] += 1
         if not level & (META | VALUES):
             return None
-        passes = self.passes(args, keywords)
-        if passes and level & VALUES and self._reads:
-            passes = not any(name in keywords for name in self._reads) and not args
-            bound = judge.bind(self.signature, args, keywords)
-            passes = all(bound.given.get(name) is None for name in self._reads)
-        error = None if passes else self.judge(args, keywords, level)
+        if self.passes(args, keywords) and not (
+            level & VALUES and self._reads_some(args, keywords)
+        ):
+            return None
+        error = self.judge(args, keywords, level)
         if error is not None and ran is not None:
             ran.broken += 1
         return error
 
+    def _reads_some(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        given = judge.bind(self.signature, args, keywords).given
+        return any(given.get(name) is not None for name in self._reads)
+
     def outputs(
         self, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """What a stand-in returns in place of the function; the function's own result where no shapes are known."""
-        from kdacheck.runtime.standins import NoOutputs, outputs
+        """Zeros in place of what a decorated function returns; its own result where it does not say what that is."""
+        from kdacheck.runtime.standins import NoOutputsError, outputs_of
 
         try:
-            return outputs(self.signature, args, keywords)
-        except NoOutputs:
+            return outputs_of(self, args, keywords)
+        except NoOutputsError:
             return function(*args, **keywords)

@@ -41,8 +41,27 @@ class _Process:
     """What holds wherever no `checking` is entered: in this process, in every thread."""
 
     def __init__(self) -> None:
-        self.level = _from_environment()
+        self._dry = 0
         self.extra = 0
+        self.level = _from_environment()
+        #: level and extra as one number
+        self.state = self.level
+
+    def set(self, level: int) -> None:
+        """Change the level that holds where none is entered."""
+        self.level = level
+        self.state = self.level | self.extra
+
+    def count(self, on: bool) -> None:
+        """Count calls, or stop counting."""
+        self.extra = self.extra | COUNT if on else self.extra & ~COUNT
+        self.set(self.level)
+
+    def dry(self, step: int) -> None:
+        """One `dry` more, or one less."""
+        self._dry += step
+        self.extra = self.extra | DRY if self._dry else self.extra & ~DRY
+        self.set(self.level)
 
 
 process = _Process()
@@ -54,7 +73,7 @@ entered: ContextVar[tuple[int, ...]] = ContextVar("kdacheck level", default=())
 def current() -> int:
     """The level in force, with the bits of the process."""
     stack = entered.get()
-    return (stack[-1] if stack else process.level) | process.extra
+    return stack[-1] | process.extra if stack else process.state
 
 
 class checking:  # noqa: N801 - reads as a verb in `with kdacheck.checking("values"):`

@@ -12,7 +12,6 @@ from typing import Any
 from kdacheck.contracts.clauses import Clause
 from kdacheck.contracts.model import REQUIRED, Contract, Parameter
 
-
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -23,6 +22,7 @@ class Signature:
 
     contract: its parameters and clauses. hints: the evaluated annotations, where they could be evaluated.
     positional_only: the names before `/`. takes_more: it has `*args`. takes_keywords: it has `**kwargs`.
+    path: the import path by which it is called, where it has several.
     """
 
     contract: Contract
@@ -31,10 +31,12 @@ class Signature:
     takes_more: bool = False
     takes_keywords: bool = False
 
+    path: str = ""
+
     @property
     def label(self) -> str:
         """The callee as findings name it: `chunk_kda`, or `flash_kda.fwd`."""
-        path = self.contract.paths[0] if self.contract.paths else self.contract.name
+        path = self.path or self.contract.paths[0]
         last = path.rpartition(".")[2]
         return ".".join(path.split(".")[-2:]) if last in ("fwd", "forward") else last
 
@@ -84,16 +86,32 @@ def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Si
     )
 
 
-def of_contract(contract: Contract) -> Signature:
+def of_contract(contract: Contract, path: str = "") -> Signature:
     """A contract of the catalogue: its annotations are text, and its scalars are not enforced."""
-    return Signature(contract, {}, takes_keywords=contract.swallows)
+    return Signature(contract, {}, takes_keywords=contract.swallows, path=path)
 
 
 #: Fields of clauses that name parameters; the others name dimensions, texts and values.
-_NAMING = (
-    "by companions caches cursors flag flags indices instead long operands parameter parameters pool short states "
-    "tokens_of unless but"
-).split()
+_NAMING = [
+    "by",
+    "companions",
+    "caches",
+    "cursors",
+    "flag",
+    "flags",
+    "indices",
+    "instead",
+    "long",
+    "operands",
+    "parameter",
+    "parameters",
+    "pool",
+    "short",
+    "states",
+    "tokens_of",
+    "unless",
+    "but",
+]
 
 
 def _refuse_strangers(contract: Contract, clauses: tuple[Clause, ...]) -> None:
