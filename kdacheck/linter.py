@@ -219,8 +219,8 @@ def _in_parallel(
     except BaseException:
         _abandon(pool)
         raise
-    for candidate in unfinished:
-        yield _alone(candidate)
+    if unfinished:
+        yield from _one_by_one(unfinished)
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
@@ -251,20 +251,28 @@ def _abandon(pool: ProcessPoolExecutor) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _alone(candidate: Candidate) -> Outcome:
-    """A second try, by itself, for a file that was in work or in line when a worker died."""
+def _one_by_one(candidates: Iterable[Candidate]) -> Iterator[Outcome]:
+    """A second try for what was in work or in line when a worker died; now it shows whose fault it is."""
     from concurrent.futures.process import BrokenProcessPool
 
-    with _pool(1) as pool:
-        try:
-            return pool.submit(check, candidate).result()
-        except BrokenProcessPool:
-            name = candidate.filename
-            finding = unreadable(
-                name,
-                "the process that analysed this file was killed",
-                "exclude the file, or report it",
-            )
-            selected = candidate.settings.rule_filter(name)(finding.code, finding.name)
-            error = f"{name}: the process that analysed this file was killed, twice"
-            return ([finding] if selected else []), error
+    pool = _pool(1)
+    try:
+        for candidate in candidates:
+            try:
+                yield pool.submit(check, candidate).result()
+            except BrokenProcessPool:
+                pool.shutdown()
+                pool = _pool(1)
+                yield _killed(candidate)
+        pool.shutdown()
+    except BaseException:
+        _abandon(pool)
+        raise
+
+
+def _killed(candidate: Candidate) -> Outcome:
+    name = candidate.filename
+    message = "the process that analysed this file was killed"
+    finding = unreadable(name, message, "exclude the file, or report it")
+    selected = candidate.settings.rule_filter(name)(finding.code, finding.name)
+    return ([finding] if selected else []), f"{name}: {message}, twice"
