@@ -111,7 +111,7 @@ def _input(value: Value) -> TensorFacts:
         element = value.element
         if isinstance(element, TensorFacts) and element.shape is not None:
             return build(
-                (symbol("n"), *element.shape), dtypes=element.dtypes, device=element.device
+                (symbol("?"), *element.shape), dtypes=element.dtypes, device=element.device
             )
         return build(None)
     return tensor_of(value)

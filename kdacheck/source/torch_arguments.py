@@ -49,7 +49,7 @@ def dim_of(value: Value) -> Dim | None:
     if isinstance(value, AnyOf):
         choices = [dim_of(part) for part in value.values]
         if all(isinstance(choice, int) for choice in choices):
-            return symbol("n", low=None, choices=[c for c in choices if isinstance(c, int)])
+            return symbol("?", low=None, choices=[c for c in choices if isinstance(c, int)])
     return None
 
 
@@ -61,7 +61,7 @@ def int_of(value: Value) -> int:
     return dim
 
 
-def size_of(value: Value, name: str = "n") -> Dim:
+def size_of(value: Value, name: str = "?") -> Dim:
     """A size: known, or a fresh symbol."""
     dim = dim_of(value)
     if dim is not None:
@@ -112,7 +112,7 @@ def hidden_holes(shape: Shape) -> Shape:
     """A shape argument where -1 has a meaning: a symbol that may be -1 says nothing, unless another size is -1."""
     if -1 in shape:
         return shape
-    return tuple(size if at_least(size, 0) else symbol("n") for size in shape)
+    return tuple(size if at_least(size, 0) else symbol("?") for size in shape)
 
 
 def axis_of(value: Value, rank: int) -> int:

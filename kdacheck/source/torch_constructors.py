@@ -240,7 +240,7 @@ def arange(
     if first is None or last is None or pace is None:
         floats = [v for v in given if isinstance(v, Literal) and isinstance(v.value, float)]
         default = default_dtypes() if floats else None
-        return fresh((symbol("n"),), dtypes_of(dtype, default), where)
+        return fresh((symbol("?"),), dtypes_of(dtype, default), where)
     dtypes = dtypes_of(dtype, _INT64)
     if isinstance(first, int) and isinstance(last, int) and isinstance(pace, int):
         if pace == 0 or (last - first) * pace < 0:
@@ -249,7 +249,7 @@ def arange(
         values = range(first, last, pace) if count <= MAX_VALUES else None
         return fresh((count,), dtypes, where, values)
     size = divide(last - first, pace)
-    return fresh((symbol("n") if size is None else size,), dtypes, where)
+    return fresh((symbol("?") if size is None else size,), dtypes, where)
 
 
 @function("torch.linspace", "torch.logspace")
@@ -631,7 +631,7 @@ def meshgrid(*tensors: Value, indexing: Value = NONE) -> Value:
 def triangle_indices(
     row: Value, col: Value, offset: Value = NONE, dtype: Value = NONE, device: Value = NONE
 ) -> Value:
-    return fresh((2, symbol("n")), dtypes_of(dtype, _INT64), device_of(device, Defaults.device))
+    return fresh((2, symbol("?")), dtypes_of(dtype, _INT64), device_of(device, Defaults.device))
 
 
 @function("torch.nn.functional.one_hot", of_tensor=True)
@@ -639,7 +639,7 @@ def one_hot(input: TensorFacts, num_classes: Value = LAST) -> Value:
     classes = dim_of(num_classes)
     if input.shape is None:
         return build(None, dtypes=_INT64, device=input.device)
-    last = symbol("n") if classes is None or classes == -1 else classes
+    last = symbol("?") if classes is None or classes == -1 else classes
     return build((*input.shape, last), dtypes=_INT64, device=input.device)
 
 

@@ -265,14 +265,14 @@ def _taken_size(
         high = bounds(length)[1]
         if high is not None and high <= 0:
             return 0
-        return symbol("n", high=None if high is None else max(0, high))
+        return symbol("?", high=None if high is None else max(0, high))
     limits = []
     if whole is not None:
         limits.append(bounds(whole)[1])
     if first == 0 and stop is not None and at_least(stop, 0):
         limits.append(bounds(stop)[1])
     known = [limit for limit in limits if limit is not None]
-    return symbol("n", high=min(known) if known else None)
+    return symbol("?", high=min(known) if known else None)
 
 
 def _advanced(tensor: TensorFacts, items: Sequence[Value]) -> Value:
@@ -344,7 +344,7 @@ def _as_indices(axis: int, item: Value) -> list[tuple[int, TensorFacts]]:
         if any(isinstance(leaf, Items) for leaf in leaves):
             raise GiveUpError
         if any(isinstance(leaf, Literal) and isinstance(leaf.value, bool) for leaf in leaves):
-            picked = symbol("n", high=len(leaves))
+            picked = symbol("?", high=len(leaves))
             return [(axis, build((picked,), (1,)))]
         if any(isinstance(leaf, TensorFacts) for leaf in leaves):
             raise GiveUpError
@@ -366,7 +366,7 @@ def _as_indices(axis: int, item: Value) -> list[tuple[int, TensorFacts]]:
     if item.dtypes & {"bool", "uint8"}:
         if item.shape is None:
             raise GiveUpError
-        count = symbol("n", high=bounds(item.numel)[1] if item.numel is not None else None)
+        count = symbol("?", high=bounds(item.numel)[1] if item.numel is not None else None)
         return [(axis + i, build((count,), (1,))) for i in range(len(item.shape))]
     return [(axis, item)]
 

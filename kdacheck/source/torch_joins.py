@@ -64,7 +64,7 @@ def joined(parts: Sequence[TensorFacts], dim: Value) -> TensorFacts:
     # A tensor of shape [0] may be joined to anything; which the unknown ones may be.
     axis_dim = dim_of(dim)
     if not isinstance(axis_dim, int):
-        return build((*(symbol("n") for _ in model),), dtypes=dtypes, device=device)
+        return build((*(symbol("?") for _ in model),), dtypes=dtypes, device=device)
     axis = axis_of(dim, rank)
     if rank == 0 or any(part.shape is not None and len(part.shape) != rank for part in known):
         raise GiveUpError
@@ -75,7 +75,7 @@ def joined(parts: Sequence[TensorFacts], dim: Value) -> TensorFacts:
         elif all(part.shape is not None for part in parts):
             sizes.append(sum_of([part.shape[at] for part in known if part.shape is not None]))
         else:
-            sizes.append(symbol("n"))
+            sizes.append(symbol("?"))
     contents = None
     if rank == 1 and all(part.values is not None for part in parts):
         contents = [value for part in parts for value in part.values or ()]
@@ -156,7 +156,7 @@ def pad(input: TensorFacts, pad: Value, mode: Value = NONE, value: Value = NONE)
         if input.shape is None:
             return build(None, dtypes=input.dtypes, device=input.device)
         return build(
-            tuple(symbol("n") for _ in input.shape), dtypes=input.dtypes, device=input.device
+            tuple(symbol("?") for _ in input.shape), dtypes=input.dtypes, device=input.device
         )
     number = 0 if value == NONE else number_of(value)
     left = dim_of(amounts[0]) if amounts else None
@@ -179,7 +179,7 @@ def pad(input: TensorFacts, pad: Value, mode: Value = NONE, value: Value = NONE)
         axis = rank - 1 - index
         before, after = ends[2 * index], ends[2 * index + 1]
         if before is None or after is None:
-            shape[axis] = symbol("n")
+            shape[axis] = symbol("?")
         else:
             shape[axis] = add(add(shape[axis], before), after)
     contents = None
@@ -252,13 +252,13 @@ def repeat_interleave(
     input: TensorFacts, repeats: Value = NONE, dim: Value = NONE, output_size: Value = NONE
 ) -> Value:
     if repeats == NONE:
-        return fresh((symbol("n"),), frozenset(("int64",)), input.device)
+        return fresh((symbol("?"),), frozenset(("int64",)), input.device)
     count = dim_of(repeats)
     per_entry = repeats.values if isinstance(repeats, TensorFacts) else None
     shape = input.shape
     if dim == NONE:
         numel = input.numel
-        size: Dim = symbol("n")
+        size: Dim = symbol("?")
         if numel is not None and count is not None:
             size = multiply(numel, count)
         values = None
@@ -281,7 +281,7 @@ def repeat_interleave(
     if not shape:
         raise GiveUpError
     axis = axis_of(dim, len(shape))
-    size = symbol("n") if count is None else multiply(shape[axis], count)
+    size = symbol("?") if count is None else multiply(shape[axis], count)
     if per_entry is not None and shape[axis] == len(per_entry):
         size = sum(per_entry)
     values = None
@@ -334,7 +334,7 @@ def index_select(input: TensorFacts, dim: Value, index: Value) -> Value:
     size = chosen.numel
     shape = (
         *input.shape[:axis],
-        symbol("n") if size is None else size,
+        symbol("?") if size is None else size,
         *input.shape[axis + 1 :],
     )
     values = None
@@ -378,7 +378,7 @@ def take_along_dim(input: TensorFacts, indices: Value, dim: Value = NONE) -> Val
 @operation("masked_select", "take")
 def masked_select(input: TensorFacts, mask: Value = NONE, index: Value = NONE) -> Value:
     return build(
-        (symbol("n"),) if index == NONE else None, dtypes=input.dtypes, device=input.device
+        (symbol("?"),) if index == NONE else None, dtypes=input.dtypes, device=input.device
     )
 
 

@@ -518,7 +518,7 @@ def broadcast_size(a: Dim, b: Dim) -> Dim:
             if differs(size, other) and not isinstance(other, Poly):
                 raise GiveUpError
             return size
-    return symbol("n")
+    return symbol("?")
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:

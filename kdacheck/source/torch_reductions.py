@@ -248,7 +248,7 @@ def diff(
     if prepend != NONE or append != NONE or n != Literal(1):
         if input.shape is None or n != Literal(1):
             return build(None, dtypes=None, device=input.device)
-        return build(tuple(symbol("n") for _ in input.shape), device=input.device)
+        return build(tuple(symbol("?") for _ in input.shape), device=input.device)
     if input.shape is None:
         return build(None, dtypes=input.dtypes, device=input.device, tags=tags)
     if not input.shape:
@@ -258,7 +258,7 @@ def diff(
     if size == 0:
         return renewed(input, input.shape, tags=tags)
     if not at_least(size, 1):
-        shape = (*input.shape[:axis], symbol("n", high=bounds(size)[1]), *input.shape[axis + 1 :])
+        shape = (*input.shape[:axis], symbol("?", high=bounds(size)[1]), *input.shape[axis + 1 :])
         return renewed(input, shape, tags=tags)
     shorter = add(size, -1)
     whole = input.values
@@ -320,18 +320,18 @@ def nonzero(input: TensorFacts, as_tuple: Value = NONE) -> Value:
     if as_tuple == Literal(True):
         if rank is None:
             raise GiveUpError
-        count = symbol("n")
+        count = symbol("?")
         return Items(
             tuple(build((count,), dtypes=_INT64, device=input.device) for _ in range(max(1, rank)))
         )
     if rank is None:
         return build(None, dtypes=_INT64, device=input.device)
-    return build((symbol("n"), rank), dtypes=_INT64, device=input.device)
+    return build((symbol("?"), rank), dtypes=_INT64, device=input.device)
 
 
 @operation("bincount")
 def bincount(input: TensorFacts, weights: Value = NONE, minlength: Value = NONE) -> Value:
-    return fresh((symbol("n"),), _INT64 if weights == NONE else None, input.device)
+    return fresh((symbol("?"),), _INT64 if weights == NONE else None, input.device)
 
 
 @operation("unique", "unique_consecutive")
@@ -345,7 +345,7 @@ def unique(
     flags = (return_inverse, return_counts)
     if dim != NONE or any(flag not in (NONE, Literal(False)) for flag in flags):
         raise GiveUpError
-    return fresh((symbol("n"),), input.dtypes, input.device)
+    return fresh((symbol("?"),), input.dtypes, input.device)
 
 
 @operation("searchsorted")
@@ -393,7 +393,7 @@ def mm(input: TensorFacts, mat2: Value) -> Value:
 def outer(input: TensorFacts, vec2: Value) -> Value:
     right = tensor_of(vec2)
     rows, columns = input.dim(0), right.dim(0)
-    shape = (symbol("n") if rows is None else rows, symbol("n") if columns is None else columns)
+    shape = (symbol("?") if rows is None else rows, symbol("?") if columns is None else columns)
     return build(shape, dtypes=promoted((input, right)), device=device_of_all((input, right)))
 
 
@@ -413,7 +413,7 @@ def linear(input: TensorFacts, weight: Value, bias: Value = NONE) -> Value:
         raise GiveUpError
     if matrix.shape is None:
         return build(None, dtypes=dtypes, device=device)
-    shape = (*input.shape[:-1], symbol("n") if rows is None else rows)
+    shape = (*input.shape[:-1], symbol("?") if rows is None else rows)
     if input.dense and matrix.dense:
         return fresh(shape, dtypes, device)
     return build(shape, dtypes=dtypes, device=device)
@@ -515,7 +515,7 @@ def embedding(
     width = table.dim(1)
     if input.shape is None:
         return build(None, dtypes=table.dtypes, device=input.device, partial=dict(input.partial))
-    shape = (*input.shape, symbol("n") if width is None else width)
+    shape = (*input.shape, symbol("?") if width is None else width)
     return build(shape, dtypes=table.dtypes, device=input.device)
 
 
@@ -534,5 +534,5 @@ def attention(
     width = v.shape[-1] if v.shape else None
     if not q.shape:
         return build(None, dtypes=q.dtypes, device=q.device)
-    shape = (*q.shape[:-1], symbol("n") if width is None else width)
+    shape = (*q.shape[:-1], symbol("?") if width is None else width)
     return build(shape, dtypes=q.dtypes, device=q.device)

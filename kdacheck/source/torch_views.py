@@ -50,7 +50,7 @@ def complete(shape: Shape, numel: Dim | None) -> Shape:
     if missing is None:
         if rest == 0 or (isinstance(numel, int) and isinstance(rest, int)):
             raise GiveUpError
-        missing = symbol("n")
+        missing = symbol("?")
     return tuple(missing if size == -1 else size for size in shape)
 
 
@@ -105,7 +105,7 @@ def view_as(input: TensorFacts, other: Value) -> Value:
 def ravel(input: TensorFacts) -> Value:
     if input.shape is None:
         return TensorFacts(
-            shape=(symbol("n"),), dense=True, dtypes=input.dtypes, device=input.device
+            shape=(symbol("?"),), dense=True, dtypes=input.dtypes, device=input.device
         )
     return _reshaped(contiguous(input), (-1,), copies=False)
 
@@ -140,7 +140,7 @@ def flatten(input: TensorFacts, start_dim: Value = ZERO, end_dim: Value = LAST) 
 def _flatten_unknown(tensor: TensorFacts, start: Dim | None, end: Dim | None) -> TensorFacts:
     dense = True if tensor.dense else None
     if start == 0 and end == -1:
-        size = symbol("n")
+        size = symbol("?")
         return renewed(tensor, (size,), (1,) if dense else None, dense=dense)
     partial: dict[int, Dim] = {}
     if isinstance(start, int) and start >= 0:
@@ -274,7 +274,7 @@ def permute(input: TensorFacts, *dims: Value) -> Value:
     axes = tuple(int_of(item) for item in items)
     if input.shape is None:
         # The pattern fixes the rank.
-        shape = tuple(input.partial.get(axis % len(axes), symbol("n")) for axis in axes)
+        shape = tuple(input.partial.get(axis % len(axes), symbol("?")) for axis in axes)
         dense = input.dense if [a % len(axes) for a in axes] == list(range(len(axes))) else None
         return renewed(input, shape, dense=dense)
     if len(axes) != len(input.shape):
@@ -380,7 +380,7 @@ def expanded(tensor: TensorFacts, shape: Shape) -> TensorFacts:
         # Axis 0 is new, or it is the tensor's own first axis: of size 1, that one is expanded as well.
         spread = bool(shape) and shape[0] != -1 and differs(shape[0], 1)
         first = 0 if spread and tensor.partial.get(0) == 1 else None
-        shape = tuple(symbol("n") if size == -1 else size for size in shape)
+        shape = tuple(symbol("?") if size == -1 else size for size in shape)
         return renewed(tensor, shape, (first, *[None] * (len(shape) - 1)) if shape else None)
     lead = len(shape) - len(tensor.shape)
     if lead < 0:
@@ -431,7 +431,7 @@ def expand(input: TensorFacts, *size: Value) -> Value:
     if shape is None:
         return renewed(input, None)
     # Here any number of sizes may be -1.
-    return expanded(input, tuple(n if n == -1 or at_least(n, 0) else symbol("n") for n in shape))
+    return expanded(input, tuple(n if n == -1 or at_least(n, 0) else symbol("?") for n in shape))
 
 
 @method("expand_as")
@@ -670,10 +670,10 @@ def tensor_split(input: TensorFacts, indices_or_sections: Value, dim: Value = ZE
             return _pieces(input, axis, [small + 1] * larger + [small] * (count - larger))
         each = None if whole is None else divide(whole, count)
         if each is None:
-            return Items(tuple(cut(input, axis, symbol("n")) for _ in range(count)))
+            return Items(tuple(cut(input, axis, symbol("?")) for _ in range(count)))
         return _pieces(input, axis, [each] * count)
     if not isinstance(whole, int):
-        return Items(tuple(cut(input, axis, symbol("n")) for _ in range(len(items) + 1)))
+        return Items(tuple(cut(input, axis, symbol("?")) for _ in range(len(items) + 1)))
     stops = [slice(int_of(item)).indices(whole)[1] for item in items]
     starts = [0, *stops]
     parts = []
@@ -705,7 +705,7 @@ def unfold(input: TensorFacts, dimension: Value, size: Value, step: Value) -> Va
             raise GiveUpError
         count: Dim = (whole - length) // pace + 1
     else:
-        count = symbol("n")
+        count = symbol("?")
     stride = steps[axis]
     return renewed(
         input,
@@ -734,7 +734,7 @@ def diagonal(
         raise GiveUpError
     shift = dim_of(offset)
     rows, columns = input.shape[first], input.shape[second]
-    size: Dim = symbol("n")
+    size: Dim = symbol("?")
     if shift == 0 and equal(rows, columns):
         size = rows
     elif isinstance(shift, int) and isinstance(rows, int) and isinstance(columns, int):
