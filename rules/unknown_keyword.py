@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.clauses import OneOf, Swallows
+from kdacheck.contracts.clauses import OneOf, Open, Swallows
 from kdacheck.facts import Literal
 from kdacheck.rule import Rule, Violation
 
 
 def check(call: Call) -> Iterator[Violation]:
     swallows = call.contract.first(Swallows)
-    for keyword in call.unknown_keywords:
+    is_open = call.contract.first(Open) is not None
+    for keyword in () if is_open else call.unknown_keywords:
         if swallows is not None and keyword in swallows.reads:
             continue
         if swallows is None:

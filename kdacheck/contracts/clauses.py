@@ -267,6 +267,10 @@ class Swallows(Law):
     refuses: tuple[str, ...] = ()
 
 
+class Open(Law):
+    """More keywords than the listed ones may be taken: the signature was not read at a release."""
+
+
 class Boundaries(Law):
     """The callee takes sequence boundaries by `by` (or by one of `instead`), and works on these operands."""
 
@@ -300,6 +304,7 @@ Clause: TypeAlias = (
     | Needs
     | OffsetsEnd
     | OneOf
+    | Open
     | Packed
     | PackedWidth
     | PerSequence
@@ -389,6 +394,8 @@ def show(clause: Clause) -> str:
             read = f"; read: {', '.join(reads)}" if reads else ""
             refused = f"; refused: {', '.join(refuses)}" if refuses else ""
             return f"unknown keywords vanish{read}{refused}"
+        case Open():
+            return "other keywords may be taken too"
         case Boundaries(by, operands, instead):
             return f"takes boundaries by {' or '.join((by, *instead))} for {', '.join(operands)}"
         case Drift(position, now, was, where):

@@ -37,7 +37,7 @@ def callee(*paths: str, package: str, versions: str = "") -> Callable[[F], F]:
 
     def attach(function: F) -> F:
         contract = read(function, paths, package, versions)
-        _pending.append(contract)
+        declare(contract)
         function.__kdacheck_contract__ = contract  # type: ignore[attr-defined]
         return function
 
@@ -45,6 +45,11 @@ def callee(*paths: str, package: str, versions: str = "") -> Callable[[F], F]:
 
 
 _pending: list[Contract] = []
+
+
+def declare(contract: Contract) -> None:
+    """Add a contract to those that `take` hands out."""
+    _pending.append(contract)
 
 
 def take() -> list[Contract]:

@@ -10,9 +10,9 @@ NEWEST = {
     "cula": "0.0.1",
     "fla-core": "0.6.0",
     "flash-kda": "0.0.1",
-    "flashinfer-python": "0.6.18",
+    "flashinfer-python": "0.7.4",
     "sglang": "0.5.23",
-    "vllm": "0.12.0",
+    "vllm": "0.33.0",
 }
 
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|<|>)\s*([0-9][0-9A-Za-z.+!-]*)\s*$")

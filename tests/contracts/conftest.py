@@ -14,10 +14,17 @@ from functools import cached_property
 import pytest
 
 RELEASES = {
-    "attn-gym": ("0.0.17",),
+    "attn-gym": ("0.0.17", "0.0.14", "0.0.12", "0.0.5"),
     "fla-core": ("0.6.0", "0.5.2", "0.5.1", "0.5.0", "0.4.2", "0.4.1", "0.4.0"),
+    "flash-qla": ("0.1.3", "0.1.2"),
+    "flashinfer-python": ("0.7.4", "0.7.2.post1", "0.7.0", "0.6.18"),
+    "nvidia-cudnn-frontend": ("1.32.0",),
     "sglang": ("0.5.23",),
+    "vllm": ("0.33.0",),
 }
+
+#: Distributions whose wheels are read where they are already there, and not downloaded for a test.
+LARGE = frozenset(("flashinfer-python", "vllm"))
 
 
 class Sources:
@@ -72,7 +79,7 @@ class Sources:
 
     def _name(self, module: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
         tree = self.module(module)
-        for node in reversed(tree.body) if tree is not None else ():
+        for node in reversed(_statements(tree.body)) if tree is not None else ():
             match node:
                 case ast.FunctionDef() | ast.ClassDef() if node.name == name:
                     return node
@@ -95,6 +102,16 @@ class Sources:
         here = parts if self.is_package(module) else parts[:-1]
         base = here[: len(here) - node.level + 1]
         return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a module, those under `try`, `if` and `with` among them."""
+    flat: list[ast.stmt] = []
+    for node in body:
+        flat.append(node)
+        if isinstance(node, (ast.Try, ast.If, ast.With)):
+            flat += _statements(node.body)
+    return flat
 
 
 def _member(node: ast.FunctionDef | ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
@@ -123,7 +140,7 @@ def _fetch(name: str, version: str) -> pathlib.Path | str:
     given = os.environ.get("KDACHECK_WHEELS")
     folder = pathlib.Path(given) if given else _cache()
     wheel = _locate(folder, name, version)
-    if wheel is None and given is None:
+    if wheel is None and given is None and name not in LARGE:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *PLATFORM]
         command += ["--only-binary=:all:", "--dest", str(folder), f"{name}=={version}"]
         try:

@@ -22,6 +22,7 @@ FORMER = (
     "sglang.jit_kernel.",
     "sglang.kernels.ops.attention.fla.fused_sigmoid_gating_recurrent.",
     "sglang.kernels.ops.attention.fla.fused_recurrent_linear_replayssm.",
+    "vllm.model_executor.layers.fla.",
 )
 
 READ = [
@@ -29,6 +30,7 @@ READ = [
     for contract in catalogue()
     for version in RELEASES.get(contract.package, ())
     if admits(contract.versions, version)
+    if not all(path.startswith(FORMER) for path in contract.paths)
 ]
 
 

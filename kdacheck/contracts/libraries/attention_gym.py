@@ -35,7 +35,7 @@ _RECURRENT = ("q", "k", "v", "gate", "beta")
     "attn_gym.linear.kda.chunk_kda",
     "attn_gym.linear.chunk_kda",
     package="attn-gym",
-    versions="<0.0.6",
+    versions="<0.0.5",
 )
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
@@ -62,6 +62,38 @@ def chunk_kda(
     impl: Any = FUSED,
 ):
     """The gate is already activated and summed over chunks, in log2 units."""
+
+
+@callee(
+    "attn_gym.linear.kda.chunk_kda",
+    "attn_gym.linear.chunk_kda",
+    package="attn-gym",
+    versions=">=0.0.5,<0.0.6",
+)
+@clause(
+    Packed(_RECURRENT, by="cu_seqlens"),
+    Gate(("gate", "beta")),
+    States(("initial_state",)),
+    PerSequence("initial_state", by="cu_seqlens", dense="B"),
+    Dense(("cu_seqlens",)),
+    Boundaries("cu_seqlens", _RECURRENT),
+    OffsetsEnd("cu_seqlens", tokens_of="q", exact=False),
+    SameDevice(),
+)
+def chunk_kda_005(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T H V"],
+    gate: Float[Tensor, "B T H K"],
+    beta: Float[Tensor, "B T H"],
+    initial_state: Float[Tensor, "N H _ _"] | None = None,
+    *,
+    cu_seqlens: Int32[Tensor, "N+1"] | None = None,
+    output_final_state: bool = False,
+    fastmath: bool = False,
+    autotune: bool = True,
+    impl: Any = FUSED,
+): ...
 
 
 @callee(
