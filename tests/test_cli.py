@@ -241,26 +241,29 @@ def test_a_closed_pipe_ends_quietly(write, wrong):
     assert child.wait() in (0, 1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_an_interrupt_ends_quietly(write, wrong):
-    write("model.py", wrong)
-    os.mkfifo("slow.py")
-    child = subprocess.Popen(
-        [sys.executable, "-m", "kdacheck", "model.py", "slow.py"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(1)
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=30)
-    assert err == b""
-    assert child.returncode == 130
-
-
 def many_files(write, wrong: str) -> None:
     filler = "\n".join(f"x{number} = {number}" for number in range(700))
     for number in range(24):
         write(f"package/model{number:02}.py", wrong + filler)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("many", [False, True], ids=["alone", "with workers"])
+def test_an_interrupt_ends_quietly(write, wrong, many):
+    write("package/model.py", wrong)
+    if many:
+        many_files(write, wrong)
+    os.mkfifo("slow.py")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "kdacheck", "package", "slow.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert err == b""
+    assert child.returncode == 130
 
 
 def test_processes_do_not_change_what_is_said(process, write, wrong):
@@ -343,3 +346,27 @@ def test_a_file_that_kills_every_worker_is_named_and_the_rest_is_checked(write, 
     assert done.stderr == (
         "kdacheck: error: deadly.py: the process that analysed this file was killed, twice\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "out", "err"),
+    [
+        (KeyError("x"), 2, "in what could be checked", "model.py: kdacheck itself failed here"),
+        (RecursionError(), 1, "KDA901 is nested too deeply to be analysed", ""),
+        (MemoryError(), 1, "KDA901 needs more memory than there is", ""),
+    ],
+)
+def test_a_failure_inside_is_put_into_words(
+    kdacheck, write, wrong, monkeypatch, failure, status, out, err
+):
+    from kdacheck import source
+
+    def analyse(*_):
+        raise failure
+
+    monkeypatch.setattr(source, "analyse", analyse)
+    write("model.py", wrong)
+    ran = kdacheck("--output-format", "concise")
+    assert ran.status == status
+    assert out in ran.out
+    assert err in ran.err
