@@ -19,6 +19,7 @@ LIBRARIES = (
     "cula",
     "flash_kda",
     "fla",
+    "fla_operators",
     "flashinfer",
     "sglang_helion",
     "sglang_triton",
