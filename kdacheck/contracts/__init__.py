@@ -15,12 +15,16 @@ __all__ = ["REQUIRED", "Call", "Contract", "Parameter", "catalogue", "choose", "
 
 #: One module of `kdacheck.contracts.libraries` per library.
 LIBRARIES = (
+    "aiter",
     "attention_gym",
+    "cudnn",
     "cula",
-    "flash_kda",
     "fla",
     "fla_operators",
+    "flash_kda",
+    "flash_qla",
     "flashinfer",
+    "helion_examples",
     "sglang_helion",
     "sglang_triton",
     "vllm",

@@ -6,11 +6,15 @@ import re
 
 #: The releases the catalogue was read at, taken where nothing names another.
 NEWEST = {
+    "amd-aiter": "0.1.7",
     "attn-gym": "0.0.5",
     "cula": "0.0.1",
     "fla-core": "0.6.0",
     "flash-kda": "0.0.1",
+    "flash-qla": "0.1.3",
     "flashinfer-python": "0.7.4",
+    "helion": "1.5.1",
+    "nvidia-cudnn-frontend": "1.32.0",
     "sglang": "0.5.23",
     "vllm": "0.33.0",
 }

@@ -85,6 +85,12 @@ class Sources:
                     return node
                 case ast.Assign([ast.Name(target)], ast.Name(source)) if target == name:
                     return self._name(module, source)
+                case ast.AnnAssign(ast.Name(lazy), value=ast.Dict() as table) | ast.Assign(
+                    [ast.Name(lazy)], ast.Dict() as table
+                ) if lazy == "_LAZY_EXPORTS":
+                    exports: dict[str, tuple[str, str]] = ast.literal_eval(table)
+                    if name in exports:
+                        return self.find(".".join(exports[name]))
                 case ast.ImportFrom():
                     for alias in node.names:
                         target = f"{self._origin(module, node)}.{alias.name}"
@@ -154,22 +160,27 @@ def _fetch(name: str, version: str) -> pathlib.Path | str:
     return wheel or f"not in {folder}"
 
 
+def opened(package: str, version: str) -> Sources | str:
+    """The sources of a release, or why they cannot be had."""
+    wheel = _fetch(package, version)
+    return wheel if isinstance(wheel, str) else Sources(wheel)
+
+
 @pytest.fixture(scope="session")
 def sources() -> Iterator[Callable[[str, str], Sources]]:
     """Distribution and release -> its sources; skips where the wheel cannot be had."""
-    opened: dict[tuple[str, str], Sources | str] = {}
+    kept: dict[tuple[str, str], Sources | str] = {}
 
     def sources(package: str, version: str) -> Sources:
         key = package, version
-        if key not in opened:
-            wheel = _fetch(package, version)
-            opened[key] = wheel if isinstance(wheel, str) else Sources(wheel)
-        have = opened[key]
+        if key not in kept:
+            kept[key] = opened(package, version)
+        have = kept[key]
         if isinstance(have, str):
             pytest.skip(f"no wheel of {package} {version}: {have}")
         return have
 
     yield sources
-    for item in opened.values():
+    for item in kept.values():
         if isinstance(item, Sources):
             item.close()

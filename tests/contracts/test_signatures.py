@@ -64,7 +64,12 @@ def _shown(default: Any) -> Any:
 def test_the_signature_is_the_released_one(
     contract: Contract, version: str, sources: Callable[[str, str], Sources]
 ) -> None:
-    found = [sources(contract.package, version).find(path) for path in contract.paths]
+    compare(contract, sources(contract.package, version))
+
+
+def compare(contract: Contract, sources: Sources) -> None:
+    """Raise AssertionError where a contract and the signature behind its paths differ."""
+    found = [sources.find(path) for path in contract.paths]
     functions = {id(node): node for node in found if isinstance(node, ast.FunctionDef)}
     assert functions, f"no path of {contract.name} leads to a function"
     swallows = contract.first(Swallows)

@@ -1,4 +1,4 @@
-"""cuLA: chunked KDA, the Hopper prefill and the decode update."""
+"""cuLA: chunked KDA, the fused prefills and the decode update; read at a commit, so all signatures stay open."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kdacheck.contracts.clauses import (
     GateParameters,
     Needs,
     OffsetsEnd,
+    Open,
     Packed,
     PerSequence,
     ReadOnlyWith,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _OPERANDS = ("q", "k", "v", "g", "beta")
 
 _LAWS = (
+    Open(),
     Packed(_OPERANDS, by="cu_seqlens"),
     Gate(("g", "beta")),
     GateParameters(("A_log", "dt_bias")),
@@ -42,7 +44,7 @@ _LAWS = (
 )
 
 
-@callee("cula.kda.chunk_kda", package="cula")
+@callee("cula.kda.chunk_kda", "cula.kda.chunk.chunk_kda", package="cula")
 @clause(
     *_LAWS,
     Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
@@ -74,7 +76,12 @@ def chunk_kda(
     """The parameter order of FLA 0.4.2; offsets are int32."""
 
 
-@callee("cula.kda.kda_prefill_hopper", "cula.kda.cula_kda_prefill", package="cula")
+@callee(
+    "cula.kda.kda_prefill_hopper",
+    "cula.kda.hopper_fused_fwd.cula_kda_prefill",
+    "cula.kda.blackwell_fused_fwd.flash_kda_prefill",
+    package="cula",
+)
 @clause(
     *_LAWS,
     Boundaries("cu_seqlens", _OPERANDS),
@@ -94,6 +101,7 @@ def kda_prefill_hopper(
     safe_gate: bool = False,
     lower_bound: float | None = None,
     cu_seqlens: Int32[Tensor, "N+1"] | None = None,
+    chunk_indices: Int[Tensor, "..."] | None = None,
     *,
     A_log: Float[Tensor, "..."] | None = None,
     dt_bias: Float[Tensor, "..."] | None = None,
@@ -101,13 +109,19 @@ def kda_prefill_hopper(
 
 
 @callee("cula.kda.kda_decode", package="cula")
-@clause(GateParameters(("A_log", "dt_bias")), States(("initial_state_source",)))
+@clause(
+    Open(),
+    GateParameters(("A_log", "dt_bias")),
+    Elements("A_log", "HV"),
+    Elements("dt_bias", "HV*K"),
+    States(("initial_state_source",)),
+)
 def kda_decode(
     A_log: Float[Tensor, "..."],
     dt_bias: Float[Tensor, "..."],
-    q: Float[Tensor, "_ _ _ _"],
-    k: Float[Tensor, "_ _ _ _"],
-    v: Float[Tensor, "_ _ _ _"],
+    q: Float[Tensor, "_ _ _ K"],
+    k: Float[Tensor, "_ _ _ K"],
+    v: Float[Tensor, "_ _ HV _"],
     a: Float[Tensor, "..."],
     b: Float[Tensor, "..."],
     initial_state_source: Float[Tensor, "..."],

@@ -1,4 +1,4 @@
-"""FlashKDA: one forward kernel that checks much and copies nothing."""
+"""FlashKDA: one forward kernel that checks much and copies nothing; read at a commit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kdacheck.contracts.clauses import (
     Gate,
     GateParameters,
     OffsetsEnd,
+    Open,
     Packed,
     PerSequence,
     SameDevice,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 @callee("flash_kda.fwd", package="flash-kda")
 @clause(
+    Open(),
     Packed(("q", "k", "v", "g", "out", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
     GateParameters(("A_log", "dt_bias")),
