@@ -65,7 +65,8 @@ def launch(
     reading = room(rows, value_heads, size, width)
     recall = room(rows, value_heads, size, width)
     writing = room(rows, value_heads, size, width)
-    fresh = room(rows, value_heads, size, value_width)
+    # Triton 3.6 miscompiles the product for a tile of 32 half-precision values on sm90.
+    fresh = room(rows, value_heads, size, max(value_width, 64))
     scores = room(rows, value_heads, size, size)
     decay = room(rows, value_heads, width, dtype=torch.float32)
     if normalize and half:

@@ -66,7 +66,7 @@ def chunk_operands(
     levels: hl.constexpr,
     ptx: hl.constexpr,
 ) -> None:
-    """Per chunk and value head, into the workspace; ``sums`` is `summing`.
+    """Per chunk and value head, into the workspace; ``sums`` is `summing`; ``fresh`` may be wider than v.
 
     ``reading`` scale q exp(G), ``recall`` T beta k exp(G), ``fresh`` T beta v, ``writing`` k exp(G_C - G), ``scores`` P,
     ``decay`` exp(G_C). Rows past the end of a sequence become zeros.
@@ -76,6 +76,7 @@ def chunk_operands(
     HV = hl.specialize(v.size(1))
     K = hl.specialize(q.size(2))
     V = hl.specialize(v.size(2))
+    W = hl.specialize(fresh.size(3))
     C = hl.specialize(reading.size(2))
     if packed:
         N = offsets.size(0) - 1
@@ -180,7 +181,9 @@ def chunk_operands(
                 inverse = inverse - hl.dot(change, inverse).to(pair_dtype)
             scores[place, hv, :, :] = score
             recall[place, hv, :, :] = hl.dot(inverse, asked).to(recall.dtype)
-            value = hl.load(v, [token, hv, hl.arange(V)], extra_mask=live[:, None]).float()
+            column = hl.arange(W)
+            stored = live[:, None] & (column < V)[None, :]
+            value = hl.load(v, [token, hv, column], extra_mask=stored).float()
             value = (value * strength[:, None]).to(fresh.dtype)
             fresh[place, hv, :, :] = hl.dot(inverse.to(fresh.dtype), value).to(fresh.dtype)
 
@@ -215,7 +218,7 @@ def chunk_states(
     HV = hl.specialize(reading.size(1))
     C = hl.specialize(reading.size(2))
     K = hl.specialize(reading.size(3))
-    V = hl.specialize(fresh.size(3))
+    V = hl.specialize(out.size(2))
     block_v = hl.register_block_size(16, V)
     for tile_n, tile_head, tile_v in hl.tile([sequences, HV, V], block_size=[1, 1, block_v]):
         n = tile_n.id
