@@ -97,8 +97,16 @@ def compile_checker(signature: Signature) -> Checker:
 
 
 def drift_limit(signature: Signature) -> int:
-    """How many positional arguments may be passed before a position is one that drifted."""
-    positions = [law.position for law in signature.contract.each(Drift)]
+    """How many positional arguments may be passed before one may stand in for an operand that is left out.
+
+    A required operand that is left out cannot be bound, and what a drifted position holds is looked at itself.
+    """
+    named = signature.contract.by_name
+    positions = [
+        law.position
+        for law in signature.contract.each(Drift)
+        if law.was in named and not named[law.was].required
+    ]
     return min(positions, default=sys.maxsize)
 
 
@@ -182,7 +190,12 @@ class _Writer:
         for parameter in required:
             self.tensor(parameter, pending)
         for size, text in pending:
-            self.expression(size, text)
+            if names_in(text) <= self.certain:
+                self.expression(size, text)
+            else:
+                late = self.fresh()
+                self.put(f"{late} = {size}")
+                self.late.append((late, text))
         self.offsets(optional)
         self.sequences()
         for parameter in optional:
@@ -198,7 +211,7 @@ class _Writer:
         head += [f"    {self.dim(name)} = -1" for name in sorted(self.maybe)]
         head += [f"    {size} = -1" for size, _ in self.late]
         for flag in sorted(self.flags):
-            head.append(f"    if {flag} is not True and {flag} is not False: return False")
+            head.append(f"    if {flag}.__class__ is not bool and {flag} is not None: return False")
         swallows = self.contract.first(Swallows)
         if swallows is not None:
             head.append(
@@ -251,10 +264,10 @@ class _Writer:
 
     def on(self, name: str) -> str:
         """The condition under which `Call.on` says True."""
-        return name if self.is_flag(name) else f"{name} is not None"
+        return name if self.is_flag(name) else f"{name} is not None and {name} is not False"
 
     def off(self, name: str) -> str:
-        return f"not {name}" if self.is_flag(name) else f"{name} is None"
+        return f"not {name}" if self.is_flag(name) else f"({name} is None or {name} is False)"
 
     # tensors
 
@@ -474,16 +487,26 @@ class _Writer:
                 continue
             seen.add((law.by, law.dense))
             if law.by == self.counted:
-                if law.dense is not None and law.dense in self.certain | self.maybe:
+                if self.counts_by(law.dense):
                     with self.block(f"if {law.by} is None:"):
-                        self.bind(self.dim(law.dense), "N", True)
+                        self.bind(self.dim(law.dense or ""), "N", True)
                 break
             with self.block(f"{word} _is({law.by}, _T) and {law.by}.ndim == 1:"):
                 self.bind(f"({law.by}.shape[0] - 1)", "N", True)
             word = "elif"
-            if law.dense is not None and law.dense in self.certain | self.maybe:
+            if self.counts_by(law.dense):
                 with self.block(f"elif {law.by} is None:"):
-                    self.bind(self.dim(law.dense), "N", True)
+                    self.bind(self.dim(law.dense or ""), "N", True)
+
+    def counts_by(self, dense: str | None) -> bool:
+        """Whether a dimension stands for the sequences of a dense call: by an argument of fixed rank that has it."""
+        return dense in self.certain | self.maybe and any(
+            len(specs) == 1
+            and specs[0].axes
+            and specs[0].axes.rank
+            and dense in specs[0].axes.names
+            for specs in (parameter.annotation.tensors for parameter in self.parameters())
+        )
 
     def clauses(self) -> None:
         offsets = [n for n, role in self.contract.roles.items() if role == "offsets"]
@@ -519,7 +542,8 @@ class _Writer:
                 when.append(
                     f"not (_is({parameter}, (int, float)) and {low} <= {parameter} < {high})"
                 )
-                self.refuse(" and ".join([f"{parameter} is not None", *when]))
+                given = f"{parameter} is not None and {parameter}.__class__ is not bool"
+                self.refuse(" and ".join([given, *when]))
             case OneOf(parameter, values):
                 held = self.constant(frozenset((*values, None)))
                 self.refuse(f"{parameter}.__class__ not in _plain or {parameter} not in {held}")
@@ -548,6 +572,11 @@ class _Writer:
                 self.device(but)
             case SameDtype(parameters):
                 self.same_dtype(parameters)
+            case Drift(position, _, _, _) if position < len(self.contract.positional):
+                parameter = self.contract.positional[position]
+                kinds = set(parameter.annotation.others)
+                if kinds and kinds <= {"bool", "int", "float", "str"}:
+                    self.refuse(f"_is({parameter.name}, _T)")
             case _:
                 pass
 

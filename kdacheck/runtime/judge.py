@@ -35,8 +35,9 @@ def bind(signature: Signature, args: Sequence[Any], keywords: Mapping[str, Any])
     if not signature.takes_more:
         bound.extra = max(0, len(args) - len(contract.positional))
     for name, value in keywords.items():
-        if name in contract.by_name and name not in signature.positional_only:
-            bound.given.setdefault(name, value)
+        if name in contract.by_name:
+            if name not in signature.positional_only:
+                bound.given.setdefault(name, value)
         elif contract.swallows or not signature.takes_keywords:
             bound.unknown.append(name)
     bound.missing = tuple(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kdacheck.contracts.clauses import Clause
+from kdacheck.contracts.clauses import Clause, Open
 from kdacheck.contracts.model import REQUIRED, Contract, Parameter
 
 _EMPTY = inspect.Parameter.empty
@@ -88,7 +88,8 @@ def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Si
 
 def of_contract(contract: Contract, path: str = "") -> Signature:
     """A contract of the catalogue: its annotations are text, and its scalars are not enforced."""
-    return Signature(contract, {}, takes_keywords=contract.swallows, path=path)
+    more = contract.swallows or contract.first(Open) is not None
+    return Signature(contract, {}, takes_keywords=more, path=path)
 
 
 #: Fields of clauses that name parameters; the others name dimensions, texts and values.
