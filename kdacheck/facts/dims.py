@@ -71,6 +71,11 @@ def symbol(
     return Poly((((Symbol(name, low, high, known),), 1),))
 
 
+def serial() -> int:
+    """A number above the `uid` of every symbol so far, and below that of every later one."""
+    return next(_serial)
+
+
 def of_symbol(sym: Symbol) -> Poly:
     return Poly((((sym,), 1),))
 

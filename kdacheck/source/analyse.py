@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import re
+import sys
+import threading
 import tokenize
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from kdacheck.finding import Finding, Origin, Position
 from kdacheck.source import select
@@ -44,18 +48,19 @@ def decode(data: bytes) -> str:
         raise Unreadable(f"the file names an unknown encoding: {encoding}") from None
 
 
-def _outline(text: str, filename: str, name: str) -> select.Outline | None:
+def _outline(text: str, filename: str, name: str, deep: bool) -> select.Outline | None:
     """The outline of a file, None where the running Python cannot parse it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text, filename)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    try:
         return select.outline(tree, name)
-    except RecursionError:
+    except (SyntaxError, ValueError, MemoryError):
         return None
+    except RecursionError:
+        if deep:
+            return None
+        raise
 
 
 def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Finding]:
@@ -64,13 +69,56 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
     versions: distribution -> release, for those that are not to be taken as the newest known.
     Raises Unreadable for a file that cannot be decoded or parsed.
     """
+    try:
+        return _analyse(filename, data, versions)
+    except RecursionError:
+        return _with_room(lambda: _analyse(filename, data, versions, deep=True))
+
+
+#: What is tried for files nested so deeply that Python's own limit ends their analysis.
+DEEP_LIMIT, DEEP_STACK = 60_000, 512 * 1024 * 1024
+
+
+def _with_room(run: Callable[[], list[Finding]]) -> list[Finding]:
+    """`run`, with room for deep recursion: in a thread, since only a new thread can have a larger stack."""
+    found: list[Finding] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.extend(run())
+        except (RecursionError, MemoryError):
+            failed.append(Unreadable("the file is nested too deeply to be analysed"))
+        except BaseException as error:
+            failed.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size()
+    try:
+        threading.stack_size(DEEP_STACK)
+        sys.setrecursionlimit(max(limit, DEEP_LIMIT))
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    except (RuntimeError, ValueError):
+        raise Unreadable("the file is nested too deeply to be analysed") from None
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)
+    if failed:
+        raise failed[0]
+    return found
+
+
+def _analyse(
+    filename: str, data: bytes, versions: Mapping[str, str], deep: bool = False
+) -> list[Finding]:
     from kdacheck.source.module import dotted_name
 
     text = decode(data)
     name = dotted_name(filename)
     if not select.may_import(data, name):
         return []
-    outline = _outline(text, filename, name)
+    outline = _outline(text, filename, name, deep)
     if outline is not None and not outline.relevant:
         return []
 
@@ -82,25 +130,60 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
         raise Unreadable(
             f"the file cannot be parsed: {_reason(error)}", error.raw_line, error.raw_column + 1
         ) from None
-    except (RecursionError, ValueError, MemoryError) as error:
+    except (ValueError, MemoryError) as error:
         raise Unreadable(f"the file cannot be parsed: {type(error).__name__}") from None
 
     from kdacheck.source.interpreter import Interpreter
     from kdacheck.source.module import Module
     from kdacheck.source.roots import run_root
 
-    module = Module(filename, tree, name, has_walrus=":=" in text)
+    module = Module(
+        filename,
+        tree,
+        name,
+        has_walrus=":=" in text,
+        changes=outline.changes if outline is not None else None,
+        writes_names=_WRITES_NAMES.search(text) is not None,
+    )
     relevant = (
         outline.relevant if outline is not None else frozenset(range(len(module.definitions) + 1))
     )
     interpreter = Interpreter(module, versions, relevant)
-    interpreter.run_module()
-    for definition in module.definitions:
-        if definition.is_class or definition.number not in relevant:
-            continue
-        if definition.owner is None or definition.owner.is_class:
-            run_root(interpreter, definition, {})
+    with defaults_of(text):
+        interpreter.run_module()
+        for definition in module.definitions:
+            if definition.is_class or definition.number not in relevant:
+                continue
+            if definition.owner is None or definition.owner.is_class:
+                run_root(interpreter, definition, {})
     return list(_findings(interpreter))
+
+
+#: Ways to bind the names of a module that are no statement.
+_WRITES_NAMES = re.compile(r"\bglobals\(\)|\bexec\(|\bsys\.modules\[")
+
+#: Ways to change what constructors do unless told otherwise.
+_SETS_DTYPE = re.compile(r"\bset_default_(?:dtype|tensor_type)\b|\bdefault_dtype\b")
+_SETS_DEVICE = re.compile(
+    r"\bset_default_(?:device|tensor_type)\b|\bdefault_device\b"
+    r"|\bwith\b[^\n]*\bdevice\b|\benter_context\([^\n]*\bdevice\b"
+)
+
+
+@contextmanager
+def defaults_of(text: str) -> Iterator[None]:
+    """For the time of a file that sets a default dtype or device, the default is unknown."""
+    from kdacheck.source.torch_arguments import Defaults
+
+    dtype, device = Defaults.dtype, Defaults.device
+    try:
+        if _SETS_DTYPE.search(text):
+            Defaults.dtype = None
+        if _SETS_DEVICE.search(text):
+            Defaults.device = None
+        yield
+    finally:
+        Defaults.dtype, Defaults.device = dtype, device
 
 
 def _reason(error: object) -> str:
@@ -111,7 +194,8 @@ def _findings(interpreter: object) -> Iterable[Finding]:
     from kdacheck.source.interpreter import Interpreter
 
     assert isinstance(interpreter, Interpreter)
-    found = interpreter.found
+    to_fail = interpreter.called_to_fail - interpreter.called
+    found = [f for f in interpreter.found if f.root not in to_fail]
     direct = {(f.rule.code, f.call) for f in found if not f.chain}
     seen: set[tuple[object, ...]] = set()
     for item in found:

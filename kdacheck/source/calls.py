@@ -13,8 +13,10 @@ from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import judge, python_builtins, torch_modules
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.expressions import subscript
-from kdacheck.source.functions import construct, run_function, unknown_call
+from kdacheck.source.functions import construct, expected_to_fail, run_function, unknown_call
+from kdacheck.source.module import EXPECTING, dotted
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial, is_none
+from kdacheck.source.select import CHANGING
 from kdacheck.source.state import State, alternatives, any_of, opaque
 from kdacheck.source.values import (
     UNKNOWN,
@@ -52,19 +54,22 @@ def call(interp: Interpreter, node: cst.Call, state: State) -> Value:
     """The value of a call; contracted callees are judged on the way."""
     func = node.func
     if isinstance(func, cst.Attribute):
-        receiver = state.resolve(interp.evaluate(func.value, state))
+        receiver = state.settle(interp.evaluate(func.value, state))
         arguments = gather(interp, node.args, state)
+        interp.show_names(state)
         return call_method(interp, receiver, func.attr.value, arguments, node, state)
     if isinstance(func, cst.Name) and func.value == "super":
         return _super(interp)
     callee = state.resolve(interp.evaluate(func, state))
-    return dispatch(interp, callee, gather(interp, node.args, state), node, state)
+    arguments = gather(interp, node.args, state)
+    interp.show_names(state)
+    return dispatch(interp, callee, arguments, node, state)
 
 
 def gather(interp: Interpreter, args: Sequence[cst.Arg], state: State) -> Arguments:
     found = Arguments()
     for arg in args:
-        value = state.resolve(interp.evaluate(arg.value, state))
+        value = state.settle(interp.evaluate(arg.value, state))
         if arg.star == "*":
             spread = interp.iterate(value, state)
             if isinstance(spread, Items):
@@ -134,8 +139,13 @@ def call_method(
                 return shape
             if handle:
                 state.forget_attributes(handle)
-            if name == "setattr":
+            if name in CHANGING:
+                state.rename(receiver, opaque(True))
+            if name == "setattr" or (name == "start" and "patch" in dotted(node.func).split(".")):
                 state.muted += 1
+            if name in EXPECTING:
+                for value in arguments.values():
+                    expected_to_fail(interp, value)
             return unknown_call(interp, arguments, state)
         case Code(kind="instance", target=Instance() as target):
             return _instance_method(interp, receiver, target, name, arguments, node, state)
@@ -221,8 +231,22 @@ def _instance_method(
         return Literal(None)
     callee = interp.attribute(receiver, name, node, state)
     if isinstance(callee, Unknown):
+        if name in EXPECTING:
+            for value in arguments.values():
+                expected_to_fail(interp, value)
+        if target.cls.may_change_itself or name in _CONVERTING:
+            interp.forget_object(target, state)
         return unknown_call(interp, arguments, state)
     return dispatch(interp, callee, arguments, node, state)
+
+
+#: Methods of torch modules that give parameters and buffers another dtype or device.
+_CONVERTING = frozenset(
+    (
+        *("to", "type", "float", "double", "half", "bfloat16", "cuda", "cpu", "to_empty", "apply"),
+        *("_apply", "xpu", "npu", "load_state_dict", "__setstate__"),
+    )
+)
 
 
 def dispatch(
@@ -261,8 +285,10 @@ def dispatch(
             if result is None:
                 return unknown_call(interp, arguments, state)
             return interp.torch_result(result, source, node, name, state)
-        case Code(kind="nothing"):
-            return UNKNOWN
+        case Code(kind="nothing", bound=Code(kind="instance", target=Instance() as target)):
+            if target.cls.may_change_itself:
+                interp.forget_object(target, state)
+            return unknown_call(interp, arguments, state)
         case _:
             return unknown_call(interp, arguments, state)
 
@@ -298,10 +324,12 @@ def _dispatch_any(
 def _external(
     interp: Interpreter, path: str, arguments: Arguments, node: cst.CSTNode, state: State
 ) -> Value:
+    if path in interp.replaced:
+        return unknown_call(interp, arguments, state)
     chosen = contracts.choose(path, interp.versions)
     if chosen is not None:
+        # Kernels write operands, states and rings, but never offsets or slot lists: contents stay known.
         judge.judge(interp, path, *chosen, arguments, node, state)
-        state.forget_contents()
         return opaque(True)
     if path in _TRANSPARENT:
         return arguments.positional[0].value if arguments.positional else UNKNOWN
@@ -337,6 +365,9 @@ def _external(
         return opaque(True)
     if f"{path}.forward" in contracts.paths():
         return Code("forward of", path)
+    if path.rpartition(".")[2] in EXPECTING:
+        for value in arguments.values():
+            expected_to_fail(interp, value)
     built_in = python_builtins.function(interp, path, arguments, node, state)
     if built_in is not None:
         return built_in

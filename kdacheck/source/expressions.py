@@ -10,12 +10,12 @@ import libcst as cst
 
 from kdacheck.contracts.tags import BATCH_CUT
 from kdacheck.facts import Dim, Integer, Literal, Number, TensorFacts, Unknown
-from kdacheck.facts.dims import add, floor_divide, multiply, symbol
+from kdacheck.facts.dims import add, at_least, floor_divide, multiply, serial, symbol
 from kdacheck.source import narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Function, function, is_none
-from kdacheck.source.state import State, alternatives, any_of, opaque
+from kdacheck.source.state import State, alternatives, any_of, element_of, opaque
 from kdacheck.source.values import (
     NONE,
     NUMBER,
@@ -163,7 +163,15 @@ def _list(interp: Interpreter, node: cst.List, state: State) -> Value:
 
 
 def _set(interp: Interpreter, node: cst.Set, state: State) -> Value:
-    return _elements(interp, node.elements, state, "set")
+    found = _elements(interp, node.elements, state, "set")
+    return as_set(found.items) if isinstance(found, Items) else found
+
+
+def as_set(items: Sequence[Value]) -> Value:
+    """A set has no order, and equal members are one."""
+    if len(items) <= 1:
+        return Items(tuple(items), "set")
+    return Repeated(any_of(items), "set")
 
 
 def _dict(interp: Interpreter, node: cst.Dict, state: State) -> Value:
@@ -186,7 +194,9 @@ def merge_tables(table: Table, more: Value) -> Table:
         merged = any_of(tables)
         return merged if isinstance(merged, Table) else Table({}, True)
     if not isinstance(more, Table):
-        return Table({}, True, {**table.entries, **table.maybe})
+        return Table({}, True)  # any key may have another value now
+    if more.open:
+        return Table(more.entries, True, more.maybe)
     maybe = {k: v for k, v in table.maybe.items() if k not in more.entries}
     entries = {**table.entries, **more.entries}
     for key, value in more.maybe.items():
@@ -202,8 +212,11 @@ def store(table: Table, key: Value, value: Value) -> Table:
     if isinstance(key, Literal) and isinstance(key.value, (str, int, bool, float, type(None))):
         maybe = {k: v for k, v in table.maybe.items() if k != key.value}
         return Table({**table.entries, key.value: value}, table.open, maybe)
-    maybe = {**{k: any_of((v, value)) for k, v in table.entries.items()}, **table.maybe}
-    return Table({}, True, maybe)
+    return Table(
+        {k: any_of((v, value)) for k, v in table.entries.items()},
+        True,
+        {k: any_of((v, value)) for k, v in table.maybe.items()},
+    )
 
 
 def _attribute(interp: Interpreter, node: cst.Attribute, state: State) -> Value:
@@ -263,8 +276,8 @@ def subscript(
             )
         case Items(items, kind):
             return _item(items, index, kind)
-        case Repeated(element, kind):
-            return Repeated(element, kind) if isinstance(index, Span) else element
+        case Repeated():
+            return value if isinstance(index, Span) else element_of(value)
         case Table(entries, opened, maybe):
             if isinstance(index, Literal) and index.value.__hash__ is not None:
                 if index.value in entries:
@@ -365,17 +378,50 @@ def _call(interp: Interpreter, node: cst.Call, state: State) -> Value:
 
 
 def _conditional(interp: Interpreter, node: cst.IfExp, state: State) -> Value:
+    mark = len(state.log)
     yes, no = narrowing.split(interp, node.test, state)
     values = []
     if yes is not None:
         values.append(yes.resolve(interp.evaluate(node.body, yes)))
     if no is not None:
         values.append(no.resolve(interp.evaluate(node.orelse, no)))
+    state.suffer(state.log[mark:])
     return any_of(values)
 
 
 def _boolean(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
-    left = state.resolve(interp.evaluate(node.left, state))
+    mark = len(state.log)
+    value = _boolean_value(interp, node, state)
+    state.suffer(state.log[mark:])
+    return value
+
+
+def _once(interp: Interpreter, node: cst.BaseExpression, state: State) -> Value:
+    """The value of an operand that is evaluated again where the condition is split: what it does is done there."""
+    if is_simple(node):
+        return state.resolve(interp.evaluate(node, state))
+    probe = state.copy()
+    value = probe.resolve(interp.evaluate(node, probe))
+    for key, found in probe.names.items():
+        # What was learnt to be the same object on every look.
+        if isinstance(key, tuple) and not isinstance(key[0], tuple):
+            state.names.setdefault(key, found)
+    return value
+
+
+def is_simple(node: cst.CSTNode) -> bool:
+    """Whether evaluating an expression does nothing but read."""
+    match node:
+        case cst.Name() | cst.Integer() | cst.Float() | cst.SimpleString():
+            return True
+        case cst.Attribute(value=inner):
+            return is_simple(inner)
+        case _:
+            return False
+
+
+def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
+    left = _once(interp, node.left, state)
     is_and = isinstance(node.operator, cst.And)
     decided = narrowing.truth(left)
     if decided is not None and decided is not is_and:
@@ -399,10 +445,17 @@ def _boolean(interp: Interpreter, node: cst.BooleanOperation, state: State) -> V
 
 
 def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Value:
+    mark = len(state.log)
+    value = _comparison_value(interp, node, state)
+    state.suffer(state.log[mark:])
+    return value
+
+
+def _comparison_value(interp: Interpreter, node: cst.Comparison, state: State) -> Value:
     if len(node.comparisons) == 1:
         target = node.comparisons[0]
-        a = state.resolve(interp.evaluate(node.left, state))
-        b = state.resolve(interp.evaluate(target.comparator, state))
+        a = _once(interp, node.left, state)
+        b = _once(interp, target.comparator, state)
         op = narrowing.operator_of(target.operator)
         facts = a if isinstance(a, TensorFacts) else b
         if isinstance(facts, TensorFacts) and op in ("==", "!=", "<", "<=", ">", ">="):
@@ -416,15 +469,19 @@ def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Valu
 
 
 def _unary(interp: Interpreter, node: cst.UnaryOperation, state: State) -> Value:
-    value = state.resolve(interp.evaluate(node.expression, state))
     if isinstance(node.operator, cst.Not):
+        mark = len(state.log)
         yes, no = narrowing.split(interp, node, state)
+        state.suffer(state.log[mark:])
         return Literal(False) if yes is None else Literal(True) if no is None else SOMETHING
+    value = state.resolve(interp.evaluate(node.expression, state))
     op = {cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~"}[type(node.operator)]
-    value = interp.as_integer(value) if op != "~" else value
     match value:
         case TensorFacts():
             return interp.torch_result(torch.unary(op, value), value, node, op, state)
+        case Unknown(_, handle) if handle and op == "-":
+            number = as_dim(interp.as_integer(value))
+            return UNKNOWN if number is None else interp.known_number(multiply(number, -1))
         case Literal(v) if isinstance(v, (int, float)):
             return Literal(-v if op == "-" else ~v if op == "~" and isinstance(v, int) else v)
         case Integer(dim):
@@ -483,12 +540,13 @@ def arithmetic(
             return NUMBER if as_dim(other) is not None or _is_float(other) else UNKNOWN
     if a is None and b is None:
         return UNKNOWN
-    # One side is an int of which something is known: the other may be an unknown int.
-    a = a if a is not None else as_dim(interp.as_integer(left))
-    b = b if b is not None else as_dim(interp.as_integer(right))
-    if a is None or b is None:
-        return UNKNOWN
-    return _whole(op, a, b)
+    if a is not None and b is not None:
+        return _whole(op, a, b)
+    # One side is an int; the other may be one too, or a tensor. As an int the result is known all the same.
+    one = a if a is not None else as_dim(interp.as_integer(left))
+    other = b if b is not None else as_dim(interp.as_integer(right))
+    number = None if one is None or other is None else as_dim(_whole(op, one, other))
+    return UNKNOWN if number is None else interp.known_number(number)
 
 
 def _is_float(value: Value) -> bool:
@@ -507,11 +565,16 @@ def _whole(op: str, a: Dim, b: Dim) -> Value:
             return from_dim(multiply(a, b))
         case "//":
             exact = floor_divide(a, b)
-            return from_dim(exact) if exact is not None else Integer(symbol("quotient"))
+            natural = at_least(a, 0) and at_least(b, 0)
+            return (
+                from_dim(exact)
+                if exact is not None
+                else Integer(symbol("quotient", 0 if natural else None))
+            )
         case "%":
             if isinstance(b, int) and b > 0:
                 return Integer(symbol("remainder", 0, b - 1))
-            return Integer(symbol("remainder"))
+            return Integer(symbol("remainder", 0 if at_least(b, 0) else None))
         case "**" if isinstance(b, int) and 0 <= b <= 4:
             result: Dim = 1
             for _ in range(b):
@@ -520,7 +583,7 @@ def _whole(op: str, a: Dim, b: Dim) -> Value:
         case "**" | "/":
             return NUMBER
         case "&" | "|" | "^" | "<<" | ">>":
-            return Integer(symbol("number"))
+            return Integer(symbol("number", 0 if at_least(a, 0) and at_least(b, 0) else None))
         case _:
             return SOMETHING
 
@@ -577,16 +640,23 @@ def _compute(op: str, a: Any, b: Any) -> Value:
 
 
 def _lambda(interp: Interpreter, node: cst.Lambda, state: State) -> Value:
-    return function(
-        Function(
-            interp.module, node.params, node.body, "<lambda>", state.names, interp.frame_number
-        )
+    made = Function(
+        interp.module,
+        node.params,
+        node.body,
+        "<lambda>",
+        state.names,
+        interp.frame_number,
+        defaults=interp.defaults_of(node.params, state),
     )
+    interp.frame.made.append(made)
+    return function(made)
 
 
 def _walrus(interp: Interpreter, node: cst.NamedExpr, state: State) -> Value:
-    value = interp.evaluate(node.value, state)
-    interp.assign(node.target, value, state)
+    value = state.settle(interp.evaluate(node.value, state))
+    if isinstance(node.target, cst.Name):
+        state.bind(node.target.value, value)
     return value
 
 
@@ -594,21 +664,27 @@ def _comprehension(
     interp: Interpreter, node: cst.GeneratorExp | cst.ListComp | cst.SetComp, state: State
 ) -> Value:
     kind = {cst.ListComp: "list", cst.SetComp: "set"}.get(type(node), "generator")
+    mark, since = len(state.log), serial()
     results = _comprehend(
         interp, node.for_in, state, lambda inner: interp.evaluate(node.elt, inner)
     )
+    state.suffer(state.log[mark:])
+    if isinstance(results, list) and kind == "set":
+        return as_set(results)
     if isinstance(results, list):
         return Items(tuple(results), kind)
-    return Repeated(results, kind)
+    return Repeated(results, kind, since)
 
 
 def _dict_comprehension(interp: Interpreter, node: cst.DictComp, state: State) -> Value:
+    mark = len(state.log)
     pair = _comprehend(
         interp,
         node.for_in,
         state,
         lambda inner: Items((interp.evaluate(node.key, inner), interp.evaluate(node.value, inner))),
     )
+    state.suffer(state.log[mark:])
     if not isinstance(pair, list):
         return Table({}, True)
     table = Table()
@@ -654,7 +730,7 @@ def _comprehend(
             return results
         return any_of((*([cover] if cover is not None else []), *results))
     inner = state.copy()
-    item = iterable.element if isinstance(iterable, Repeated) else opaque()
+    item = element_of(iterable) if isinstance(iterable, Repeated) else opaque()
     interp.assign(clause.target, item, inner)
     for condition in clause.ifs:
         yes, _ = narrowing.split(interp, condition.test, inner)
@@ -679,7 +755,10 @@ def _yield(interp: Interpreter, node: cst.Yield, state: State) -> Value:
         case None:
             interp.yielded(NONE, state)
         case inner:
-            interp.yielded(interp.evaluate(inner, state), state)
+            value = interp.evaluate(inner, state)
+            interp.yielded(value, state)
+            # Whoever receives it may change it before this goes on.
+            interp.let_change(value, state)
     return UNKNOWN
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from kdacheck.source.module import Definition
-from kdacheck.source.objects import Class
+from kdacheck.source.objects import Class, Function
 from kdacheck.source.state import State
 from kdacheck.source.values import Code, Value
 
@@ -31,10 +31,12 @@ class Frame:
     name: str
     closure: Mapping[Hashable, Value]
     definition: Definition | None = None
+    is_lambda: bool = False
     owner: Class | None = None
     self_value: Value | None = None
     returns: list[tuple[Value, State]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     defined: list[tuple[Code, State]] = field(default_factory=list)
+    made: list[Function] = field(default_factory=list)
     names: Mapping[Hashable, Value] | None = None

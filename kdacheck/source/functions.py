@@ -9,11 +9,11 @@ import libcst as cst
 
 from kdacheck.facts import Dim, Literal, Unknown
 from kdacheck.source import statements
-from kdacheck.source.frames import MAX_DEPTH
-from kdacheck.source.module import Definition, dotted, suite
-from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance
-from kdacheck.source.state import State, any_of, join, opaque
-from kdacheck.source.values import UNKNOWN, Code, Items, Repeated, Table, Value
+from kdacheck.source.frames import MAX_DEPTH, Frame
+from kdacheck.source.module import Definition, defaults_to_none, dotted, suite
+from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial
+from kdacheck.source.state import State, any_of, forgotten, join, opaque, without_contents
+from kdacheck.source.values import UNKNOWN, AnyOf, Code, Items, Repeated, Table, Value
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
@@ -23,13 +23,45 @@ def unknown_call(interp: Interpreter, arguments: Arguments, state: State) -> Val
     """A callee that is not known: it may change what it is handed."""
     state.forget_contents()
     for value in arguments.every():
-        if isinstance(value, Table):
-            state.rename(value, Table({}, True, {**value.entries, **value.maybe}))
-        elif isinstance(value, Items) and value.kind == "list":
-            state.rename(value, Repeated(UNKNOWN, "list"))
-        elif isinstance(value, Unknown) and value.handle:
-            state.forget_attributes(value.handle)
+        let_change(interp, value, state)
     return opaque()
+
+
+def let_change(interp: Interpreter, value: Value, state: State) -> None:
+    """Forget what is known of an object that somebody may change, and of the objects in it."""
+    match value:
+        case Table(entries, _, maybe):
+            state.rename(value, forgotten(value))
+            for item in (*entries.values(), *maybe.values()):
+                let_change(interp, item, state)
+        case Items(items, kind):
+            if kind == "list":
+                state.rename(value, forgotten(value))
+            for item in items:
+                let_change(interp, item, state)
+        case AnyOf(values):
+            for one in values:
+                let_change(interp, one, state)
+        case Unknown(_, handle) if handle:
+            state.forget_attributes(handle)
+        case Code(kind="instance", target=Instance() as target):
+            interp.forget_object(target, state)
+        case Code(kind="method", bound=receiver) if receiver is not None:
+            let_change(interp, receiver, state)
+        case Code(kind="partial", target=Partial() as target):
+            for argument in target.arguments.every():
+                let_change(interp, argument, state)
+        case _:
+            pass
+
+
+def expected_to_fail(interp: Interpreter, callee: Value) -> None:
+    """Remember a function that is handed to `pytest.raises` or its like."""
+    if isinstance(callee, Code) and isinstance(callee.target, Function):
+        if callee.target.definition is not None:
+            interp.called_to_fail.add(callee.target.definition)
+    elif isinstance(callee, Code) and isinstance(callee.target, Partial):
+        expected_to_fail(interp, callee.target.callee)
 
 
 def run_function(
@@ -52,8 +84,10 @@ def run_function(
             return unknown_call(interp, arguments, state)
         if not all(statements.harmless(d) for d in definition.decorators):
             return unknown_call(interp, arguments, state)
+        (interp.called_to_fail if state.muted else interp.called).add(definition)
     frame = interp.new_frame(target.name, _closure(interp, target))
     frame.definition = definition
+    frame.is_lambda = target.is_lambda
     frame.self_value = receiver
     if definition is not None and definition.owner_class is not None:
         frame.owner = interp.class_of(definition.owner_class)
@@ -66,7 +100,8 @@ def run_function(
         if target.is_lambda:
             assert isinstance(target.body, cst.BaseExpression)
             value = interp.evaluate(target.body, inner)
-            return inner.resolve(value)
+            frame.returns.append((inner.resolve(value), inner))
+            return _finish(interp, frame, state)
         end = statements.run_suite(interp, suite(target.body), inner)
     finally:
         interp.frames.pop()
@@ -77,17 +112,28 @@ def run_function(
         if definition is not None and _is_fixture(definition):
             return any_of(frame.yields)
         return Repeated(any_of(frame.yields), "generator")
+    return _finish(interp, frame, state)
+
+
+def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:
+    """What a call that is over returns, and does to the state of its caller."""
     if not frame.returns:
         return UNKNOWN
     after: State | None = None
     for _, left in frame.returns:
-        left.names = {k: v for k, v in left.names.items() if isinstance(k, tuple)}
         after = join(after, left)
     assert after is not None
+    for made in frame.made:
+        # Nobody rebinds these names any more, but for the functions inside that say so.
+        made.closure = {**frame.closure, **after.names}
+    effects = after.log
+    after.names = {k: v for k, v in after.names.items() if isinstance(k, tuple)}
     for key in [k for k in state.names if isinstance(k, tuple)]:
         del state.names[key]
     state.names.update(after.names)
     state.refined, state.ranks, state.sure = after.refined, after.ranks, after.sure
+    state.muted = max(state.muted, after.muted)
+    state.after_call(effects)
     return any_of(value for value, _ in frame.returns)
 
 
@@ -112,7 +158,7 @@ def bind(
     decorators = [] if target.definition is None else target.definition.decorators
     queue = list(arguments.positional)
     if receiver is not None and "staticmethod" not in decorators:
-        queue.insert(0, Argument(receiver if "classmethod" not in decorators else UNKNOWN))
+        queue.insert(0, Argument(receiver if "classmethod" not in decorators else opaque(True)))
     keywords = dict(arguments.keywords)
     dims: dict[str, Dim] = {}
     for param in positional:
@@ -155,7 +201,7 @@ def _absent(
     name = param.name.value
     default = opaque()
     if param.default is not None:
-        default = interp.evaluate(param.default, State({}))
+        default = _default(interp, target, param)
     if name in arguments.maybe:
         return any_of((arguments.maybe[name].value, default))
     if arguments.open_keywords or param.default is None:
@@ -167,10 +213,40 @@ def _absent(
     return default
 
 
+def _default(interp: Interpreter, target: Function, param: cst.Param) -> Value:
+    """The default of a parameter: what it was when the function was made."""
+    known = target.defaults.get(param.name.value)
+    if known is not None:
+        return known
+    if isinstance(param.default, _CONSTANT):
+        return interp.evaluate(param.default, State({}))
+    return opaque()
+
+
+def defaults_of(interp: Interpreter, params: cst.Parameters, state: State) -> dict[str, Value]:
+    """The defaults that are worth more than a look when a call leaves them out."""
+    found: dict[str, Value] = {}
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if param.default is None or isinstance(param.default, _CONSTANT):
+            continue
+        value = without_contents(state.resolve(interp.evaluate(param.default, state)))
+        # One list or dict serves all calls, and each may change it.
+        mutable = isinstance(value, Table) or (isinstance(value, Items) and value.kind != "tuple")
+        found[param.name.value] = forgotten(value) if mutable else value
+    return found
+
+
+_CONSTANT = (cst.Integer, cst.Float, cst.SimpleString)
+
+
 def _refined_by_annotation(
     interp: Interpreter, param: cst.Param, value: Value, state: State, dims: dict[str, Dim]
 ) -> Value:
-    if isinstance(value, Unknown) and param.annotation is not None:
+    if (
+        isinstance(value, Unknown)
+        and param.annotation is not None
+        and not defaults_to_none(param.default)
+    ):
         return interp.from_annotation(param.annotation.annotation, value, state, dims, param)
     return value
 
@@ -245,7 +321,7 @@ def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, stat
                 value = opaque()
         else:
             value = opaque()
-        if isinstance(value, Unknown):
+        if isinstance(value, Unknown) and not defaults_to_none(field.value):
             value = interp.from_annotation(field.annotation.annotation, value, state, dims, field)
         state.names[(made.uid, name)] = value
 
@@ -254,8 +330,17 @@ def _is_fixture(definition: Definition) -> bool:
     return any(d.rpartition(".")[2] == "fixture" for d in definition.decorators)
 
 
-def fixture_value(interp: Interpreter, name: str, state: State) -> Value | None:
+def takes_fixtures(definition: Definition) -> bool:
+    """Whether pytest calls a function, and fills its parameters with fixtures."""
+    return definition.name.startswith("test") or _is_fixture(definition)
+
+
+def fixture_value(
+    interp: Interpreter, name: str, state: State, within: Definition | None = None
+) -> Value | None:
     """The value of the pytest fixture of this name, None where the file has none."""
+    if within is not None and any(d.name == name for d in within.children):
+        return opaque()
     definition = interp.module.top_level.get(name)
     if definition is None or definition.is_class or not _is_fixture(definition):
         return None

@@ -17,10 +17,10 @@ from kdacheck.source import calls, expressions, functions, python_builtins, stat
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.frames import BUDGET, Frame, Loop
 from kdacheck.source.judge import Found
-from kdacheck.source.module import Definition, Module, blocks, dotted, suite
+from kdacheck.source.module import Definition, Module, defaults_to_none, dotted, suite
 from kdacheck.source.objects import Arguments, Class, Function, Instance, is_none
 from kdacheck.source.origins import Made
-from kdacheck.source.state import Sizes, State, any_of, new_handle, opaque
+from kdacheck.source.state import Sizes, State, any_of, new_handle, opaque, without_contents
 from kdacheck.source.values import (
     NUMBER,
     SOMETHING,
@@ -68,7 +68,13 @@ class Interpreter:
         self.package_of_imports = module.name or "_"
         if module.filename.endswith("__init__.py"):
             self.package_of_imports = f"{module.name}.__init__"
-        self.written_globals = frozenset(_globals_written(module))
+        #: Dotted paths of things outside the file that it replaces: a kernel by a mock, say.
+        self.replaced: set[str] = set()
+        self.defaults: dict[Definition, dict[str, Value]] = {}
+        self.root: Definition | None = None
+        #: Functions called where an exception is expected, and functions called elsewhere.
+        self.called_to_fail: set[Definition] = set()
+        self.called: set[Definition] = set()
 
     # Frames, loops and limits
 
@@ -113,6 +119,12 @@ class Interpreter:
         finally:
             self.silence -= 1
 
+    def defaults_of(self, params: cst.Parameters, state: State) -> dict[str, Value]:
+        return functions.defaults_of(self, params, state)
+
+    def let_change(self, value: Value, state: State) -> None:
+        functions.let_change(self, value, state)
+
     def defined(self, made: Code, state: State) -> None:
         self.frame.defined.append((made, state))
 
@@ -125,8 +137,12 @@ class Interpreter:
         return expressions.evaluate(self, node, state)
 
     def call(self, node: cst.Call, state: State) -> Value:
-        self.frame.names = state.names
+        self.show_names(state)
         return calls.call(self, node, state)
+
+    def show_names(self, state: State) -> None:
+        """Let functions made in this frame see its names as they are now."""
+        self.frame.names = state.names
 
     def assign(self, target: cst.CSTNode, value: Value, state: State) -> None:
         statements.assign(self, target, value, state)
@@ -135,17 +151,35 @@ class Interpreter:
 
     def lookup(self, name: str, state: State) -> Value:
         found = state.names.get(name)
-        if found is None and self.frames:
+        if found is not None:
+            return UNKNOWN if self._is_unsettled(name, found) else found
+        if self.frames:
             found = self.frame.closure.get(name)
         if found is None:
             found = self._global_names().get(name)
-            if found is not None and name in self.written_globals:
+            if found is not None and self.module.writes_names and not _is_code(found):
                 return UNKNOWN
+        if found is not None:
+            changes = self.module.changes
+            if changes.everything or name in changes.names_touched:
+                return found if _is_code(found) else UNKNOWN
+            return UNKNOWN if name in changes.names_rebound else state.as_changed(found)
         if found is None:
             found = self._from_star(name)
         if found is None:
             return External(f"builtins.{name}") if name in python_builtins.NAMES else UNKNOWN
         return found
+
+    def _is_unsettled(self, name: str, found: Value) -> bool:
+        """Whether functions inside the one that runs may have given one of its names another value."""
+        if not self.frames or self.frame.is_lambda:
+            return False
+        definition = self.frame.definition
+        if definition is None and self.module.writes_names and not _is_code(found):
+            return True
+        if name not in self.module.unsettled(definition):
+            return False
+        return not _is_code(found) or name in self.module.changes.names_rebound
 
     def _global_names(self) -> Mapping[Hashable, Value]:
         """The module's names, as they are now while it is still running."""
@@ -192,6 +226,12 @@ class Interpreter:
             return Integer(symbol("n", low=None))
         return value
 
+    def known_number(self, dim: Dim) -> Unknown:
+        """An object that may not be an int, and is this one if it is."""
+        value = opaque(not_none=True)
+        self.sizes.set_number(value.handle, dim)
+        return value
+
     def rank_handle(self, node: cst.BaseExpression, state: State) -> int:
         """The handle whose rank an expression is (`x.ndim`, `x.dim()`, `len(x.shape)`), else 0."""
         match node:
@@ -232,7 +272,12 @@ class Interpreter:
     # Torch results and their origins
 
     def torch_result(
-        self, result: Value | None, source: Value | None, node: cst.CSTNode, what: str, state: State
+        self,
+        result: Value | None,
+        source: Value | None,
+        node: cst.CSTNode,
+        what: str,
+        state: State,
     ) -> Value:
         """A result of a transfer function, marked with where its facts were made."""
         if result is None:
@@ -245,8 +290,8 @@ class Interpreter:
                 return self._mark_facts(result, source, made)
             case Items(items, kind):
                 return Items(tuple(self._mark(v, source, made) for v in items), kind)
-            case Repeated(element, kind):
-                return Repeated(self._mark(element, source, made), kind)
+            case Repeated(element, kind, since):
+                return Repeated(self._mark(element, source, made), kind, since)
             case AnyOf(values):
                 return AnyOf(tuple(self._mark(v, source, made) for v in values))
             case _:
@@ -335,7 +380,9 @@ class Interpreter:
                 return constant if constant is not None else External(f"{path}.{name}")
             case Code(kind="instance"):
                 return self._instance_attribute(value, name, node, state)
-            case Code(kind="class", target=Class() as cls):
+            case Code(kind="class", target=Class() as cls, bound=inexact):
+                if inexact and self._is_overridden(cls, name):
+                    return UNKNOWN
                 return self._class_attribute(cls, name, state)
             case Code(kind="super", target=Class() as cls, bound=instance):
                 return self._super_attribute(cls, instance, name, state)
@@ -372,11 +419,18 @@ class Interpreter:
     def set_attribute(self, owner: Value, name: str, value: Value, state: State) -> None:
         match owner:
             case Code(kind="instance", target=Instance() as target):
-                state.names[(target.uid, name)] = value
+                if name in target.cls.properties:
+                    state.forget_instance(target.uid)
+                    state.names.pop((target.uid, name), None)
+                else:
+                    state.bind((target.uid, name), value)
             case Unknown(_, handle) if handle:
-                state.names[(handle, name)] = value
+                state.bind((handle, name), value)
             case TensorFacts() if name == "data":
+                state.rename(owner, opaque(True))
                 state.forget_contents()
+            case External(path):
+                self.replaced.add(f"{path}.{name}")
             case AnyOf(values):
                 for one in values:
                     self.set_attribute(one, name, UNKNOWN, state)
@@ -389,7 +443,14 @@ class Interpreter:
         found = state.names.get(key)
         if found is not None:
             return found
+        if name == "__dict__":
+            self.forget_object(instance, state)
+            return opaque(True)
+        if not instance.exact and self._is_overridden(instance.cls, name):
+            return self.memo(key, state)
         method = instance.cls.method(name)
+        if method is not None and self.module.changes.assigners(name):
+            return self.memo(key, state)
         if method is not None:
             owner, definition = method
             bound = Code("method", self.function_of(definition, owner), value)
@@ -407,9 +468,13 @@ class Interpreter:
     def _class_attribute(self, cls: Class, name: str, state: State) -> Value:
         for each in cls.lineage():
             if name in each.names:
-                if self.is_written_elsewhere(each, name):
+                value = each.names[name]
+                if self.is_written_elsewhere(each, name) or each.is_parameterized:
                     return UNKNOWN
-                return each.names[name]
+                held = name in self.module.changes.held and isinstance(value, (Table, Items))
+                return UNKNOWN if held else without_contents(value)
+            if any(d.name == name for d in each.definition.children):
+                break
         method = cls.method(name)
         if method is not None:
             return Code("unbound", self.function_of(method[1], method[0]))
@@ -421,13 +486,32 @@ class Interpreter:
                 return Code(
                     "method", self.function_of(base.definition.methods[name], base), instance
                 )
-        return Code("nothing", name)
+        return Code("nothing", name, instance)
 
     def is_written_elsewhere(self, cls: Class, name: str) -> bool:
-        """Whether any function but the constructors of the class assigns an attribute of this name."""
-        constructors = {f"{c.definition.qualified}.__init__" for c in cls.lineage()}
-        constructors |= {f"{c.definition.qualified}.__post_init__" for c in cls.lineage()}
-        return bool(self.module.attribute_writes.get(name, set()) - constructors)
+        """Whether any code but the constructors of the class assigns an attribute of this name."""
+        changes = self.module.changes
+        if changes.everything:
+            return True
+        assigners = changes.assigners(name)
+        if not assigners:
+            return False
+        methods = [c.definition.methods for c in cls.lineage()]
+        return bool(
+            assigners
+            - {m[n].number for m in methods for n in ("__init__", "__post_init__") if n in m}
+        )
+
+    def _is_overridden(self, cls: Class, name: str) -> bool:
+        """Whether a subclass in the file gives the attribute another value."""
+        return any(
+            other is not cls and cls in other.lineage() and other.defines(name)
+            for other in self._classes.values()
+        )
+
+    def forget_object(self, instance: Instance, state: State) -> None:
+        """Forget the attributes of an object of the project, those its classes give it included."""
+        state.forget_instance(instance.uid, {n for c in instance.cls.lineage() for n in c.names})
 
     # Classes and instances
 
@@ -442,6 +526,7 @@ class Interpreter:
             closure,
             0,
             definition,
+            self.defaults.get(definition, {}),
         )
 
     def make_class(self, node: cst.ClassDef, state: State) -> Code:
@@ -490,7 +575,7 @@ class Interpreter:
             cls = self._classes.get(definition)
             if cls is None:
                 return opaque(True), {}
-            target = Instance(cls)
+            target = Instance(cls, exact=False)
             state = State(muted=1)
             # A stack of its own: the constructor may be the very function that is being interpreted.
             frames, self.frames = self.frames, [self.new_frame(definition.name, {})]
@@ -501,13 +586,19 @@ class Interpreter:
             finally:
                 self.frames = frames
             kept: dict[Hashable, Value] = {
-                key: value
+                key: without_contents(value)
                 for key, value in state.names.items()
                 if isinstance(key, tuple)
-                and not (key[0] == target.uid and self.is_written_elsewhere(cls, str(key[1])))
+                and not (key[0] == target.uid and self._may_differ(cls, str(key[1]), value))
             }
             found = self._instances[definition] = (target, kept)
         return Code("instance", found[0]), dict(found[1])
+
+    def _may_differ(self, cls: Class, name: str, value: Value) -> bool:
+        """Whether an attribute may have another value by the time a method runs."""
+        if self.is_written_elsewhere(cls, name) or self._is_overridden(cls, name):
+            return True
+        return name in self.module.changes.held and isinstance(value, (Table, Items))
 
     # Parameters
 
@@ -519,7 +610,7 @@ class Interpreter:
     ) -> Value:
         """A parameter of which only its annotation is known."""
         unknown = opaque()
-        if param.annotation is None:
+        if param.annotation is None or defaults_to_none(param.default):
             return unknown
         return self.from_annotation(param.annotation.annotation, unknown, state, dims, param)
 
@@ -547,8 +638,10 @@ class Interpreter:
         if annotation.others or annotation.optional or not specs:
             return unknown
         axes, dtypes = specs[0].axes, specs[0].dtypes
-        if len(specs) > 1 or axes is None:
+        if len(specs) > 1:
             return Unknown(True, handle)
+        if axes is None:
+            return TensorFacts(handle=handle)
         made = Made(where or node, f'the annotation "{" ".join(axes.names)}"', self.module)
         bound = dims if dims is not None else {}
         shape: tuple[Dim, ...] | None = None
@@ -588,6 +681,10 @@ class Interpreter:
             self.globals = end.names
 
 
+def _is_code(value: Value) -> bool:
+    return isinstance(value, (Code, External))
+
+
 def where_name(node: cst.CSTNode | None) -> str:
     return node.name.value if isinstance(node, cst.Param) else ""
 
@@ -606,18 +703,3 @@ def _annotation_text(node: cst.BaseExpression) -> str | None:
             return _EMPTY.code_for_node(node)
         case _:
             return None
-
-
-def _globals_written(module: Module) -> Iterator[str]:
-    """Names that some function declares `global`."""
-    for definition in module.definitions:
-        stack: list[cst.CSTNode] = list(suite(definition.node.body))
-        while stack:
-            node = stack.pop()
-            if isinstance(node, cst.Global):
-                yield from (item.name.value for item in node.names)
-            elif isinstance(node, (cst.SimpleStatementLine, cst.IndentedBlock)):
-                stack.extend(node.body)
-            elif not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                for block in blocks(node):
-                    stack.extend(block)

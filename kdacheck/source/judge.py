@@ -12,7 +12,7 @@ from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
-from kdacheck.source.module import Module
+from kdacheck.source.module import Definition, Module
 from kdacheck.source.objects import Argument, Arguments
 from kdacheck.source.state import State, alternatives
 from kdacheck.source.values import AnyOf, Value
@@ -38,6 +38,7 @@ class Found:
     facts: Fact | None
     chain: tuple[tuple[cst.CSTNode, str], ...]
     module: Module
+    root: Definition | None = None
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
@@ -102,6 +103,7 @@ def judge(
                     fact,
                     tuple(interp.chain),
                     interp.module,
+                    interp.root,
                 )
             )
 

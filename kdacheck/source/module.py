@@ -10,6 +10,8 @@ from typing import Any
 
 import libcst as cst
 
+from kdacheck.source.select import Changes
+
 Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
 
 
@@ -83,12 +85,47 @@ class Definition:
         return isinstance(self.node, cst.ClassDef)
 
     @property
+    def within(self) -> Iterator[Definition]:
+        """The definition and those around it, innermost first."""
+        here: Definition | None = self
+        while here is not None:
+            yield here
+            here = here.owner
+
+    @property
+    def inside(self) -> Iterator[Definition]:
+        """The definitions inside this one, at any depth."""
+        for child in self.children:
+            yield child
+            yield from child.inside
+
+    @property
     def owner_class(self) -> Definition | None:
         return self.owner if self.owner is not None and self.owner.is_class else None
 
     @cached_property
     def methods(self) -> dict[str, Definition]:
-        return {child.name: child for child in self.children if not child.is_class}
+        """The methods of a class; one that is defined more than once is left out, being known only when it runs."""
+        found: dict[str, Definition] = {}
+        twice: set[str] = set()
+        for child in self.children:
+            kinds = {d.rpartition(".")[2] for d in child.decorators}
+            if child.is_class or kinds & {"setter", "deleter", "overload"}:
+                continue
+            if child.name in found:
+                twice.add(child.name)
+            found[child.name] = child
+        return {name: child for name, child in found.items() if name not in twice}
+
+    @cached_property
+    def properties(self) -> frozenset[str]:
+        """Attributes that a method computes, or stores in its own way."""
+        kinds = {"property", "cached_property", "setter", "deleter"}
+        return frozenset(
+            child.name
+            for child in self.children
+            if kinds & {d.rpartition(".")[2] for d in child.decorators}
+        )
 
     @property
     def qualified(self) -> str:
@@ -114,14 +151,34 @@ def dotted(node: cst.CSTNode) -> str:
             return ""
 
 
-class Module:
-    """A parsed file."""
+#: Context managers under which a call is meant to fail, and methods that are handed one.
+EXPECTING = frozenset(("raises", "assertRaises", "assertRaisesRegex", "assert_raises", "suppress"))
 
-    def __init__(self, filename: str, tree: cst.Module, name: str, has_walrus: bool = True) -> None:
+
+def defaults_to_none(default: cst.BaseExpression | None) -> bool:
+    """Whether a parameter may be None whatever its annotation says."""
+    return isinstance(default, cst.Name) and default.value == "None"
+
+
+class Module:
+    """A parsed file. `writes_names`: it may bind names by other means than statements (`globals()`, `exec`)."""
+
+    def __init__(
+        self,
+        filename: str,
+        tree: cst.Module,
+        name: str,
+        has_walrus: bool = True,
+        changes: Changes | None = None,
+        writes_names: bool = False,
+    ) -> None:
         self.filename = filename
         self.has_walrus = has_walrus
+        self.changes = Changes(everything=True) if changes is None else changes
+        self.writes_names = writes_names
         self.tree = tree
         self.name = name
+        self._unsettled: dict[Definition | None, frozenset[str]] = {}
         self.definitions: list[Definition] = []
         self.by_node: dict[cst.CSTNode, Definition] = {}
         self._number(tree.body, None)
@@ -145,16 +202,41 @@ class Module:
     def top_level(self) -> dict[str, Definition]:
         return {d.name: d for d in self.definitions if d.owner is None}
 
-    @cached_property
-    def attribute_writes(self) -> dict[str, set[str]]:
-        """attribute -> names of the functions that assign it on any object."""
-        found: dict[str, set[str]] = {}
-        for definition in self.definitions:
-            if not definition.is_class:
-                for target in assigned_targets(suite(definition.node.body)):
-                    if isinstance(target, cst.Attribute):
-                        found.setdefault(target.attr.value, set()).add(definition.qualified)
+    def unsettled(self, definition: Definition | None) -> frozenset[str]:
+        """Names of a scope (None: the module) that functions inside it change behind its back."""
+        found = self._unsettled.get(definition)
+        if found is None:
+            rebound, touched = self.changes.rebound, self.changes.touched
+            names: set[str] = set()
+            for inner in self.definitions if definition is None else definition.inside:
+                names |= rebound.get(inner.number, frozenset())
+                names |= touched.get(inner.number, frozenset())
+            if definition is not None:
+                for name in rebound.get(definition.number, ()):
+                    if any(
+                        name in o for number, o in rebound.items() if number != definition.number
+                    ):
+                        names.add(name)
+            found = self._unsettled[definition] = frozenset(names)
         return found
+
+    def changed_names(self, definition: Definition) -> frozenset[str]:
+        """Names whose objects a function changes in place, its own names included."""
+        return self.changes.in_place.get(definition.number, frozenset())
+
+    @cached_property
+    def is_expected_to_fail(self) -> bool:
+        """Whether `pytestmark` marks all tests of the file as expected to fail."""
+        for statement in small_statements(self.tree.body):
+            match statement:
+                case cst.Assign(targets=[cst.AssignTarget(cst.Name("pytestmark"))], value=value):
+                    marks = value.elements if isinstance(value, (cst.List, cst.Tuple)) else ()
+                    named = [value, *(element.value for element in marks)]
+                    if any(dotted(mark).endswith(".xfail") for mark in named):
+                        return True
+                case _:
+                    pass
+        return False
 
     @cached_property
     def _positions(self) -> Any:
@@ -202,6 +284,18 @@ def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
                 pass
         for block in blocks(statement):
             yield from assigned_targets(block)
+
+
+def looped_names(statements: Suite) -> set[str]:
+    """Names that a loop may assign more than once."""
+    found: set[str] = set()
+    for statement in small_statements(statements):
+        if isinstance(statement, (cst.For, cst.While)):
+            found |= {t.value for t in assigned_targets([statement]) if isinstance(t, cst.Name)}
+        else:
+            for block in blocks(statement):
+                found |= looped_names(block)
+    return found
 
 
 def walrus_names(statements: Suite) -> Iterator[str]:

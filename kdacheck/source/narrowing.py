@@ -106,7 +106,7 @@ def split(
             interpreter.evaluate(node, state)
             yes, no = state.copy(), state.copy()
             key = place_of(interpreter, args[0].value, state)
-            if key is not None:
+            if key is not None and _excludes_none(interpreter, args[1].value, state):
                 value = interpreter.read_place(key, args[0].value, yes)
                 kept = [v for v in alternatives(value) if not is_none(v)]
                 if not kept:
@@ -121,6 +121,19 @@ def split(
             return _split_quantified(interpreter, arg.value, state, every=False)
         case _:
             return _split_truth(interpreter, node, state)
+
+
+def _excludes_none(interpreter: Interpreter, node: cst.BaseExpression, state: State) -> bool:
+    """Whether None is certainly no instance of a class or of one of several."""
+    kinds = interpreter.evaluate(node, state)
+    return all(
+        (isinstance(kind, Code) and kind.kind == "class")
+        or (
+            isinstance(kind, External)
+            and kind.path.rpartition(".")[2] not in ("object", "NoneType", "Any", "Hashable")
+        )
+        for kind in (kinds.items if isinstance(kinds, Items) else (kinds,))
+    )
 
 
 def _generator(node: cst.BaseExpression) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import libcst as cst
 
 from kdacheck.source.module import Definition, Module
-from kdacheck.source.values import Code, Literal, Value
+from kdacheck.source.state import any_of
+from kdacheck.source.values import Code, Literal, Unknown, Value
 
 _serial = itertools.count(1)
 
@@ -26,10 +27,17 @@ class Function:
     closure: Mapping[Any, Value]
     frame: int
     definition: Definition | None = None
+    defaults: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def is_lambda(self) -> bool:
         return self.definition is None
+
+
+#: Base classes whose methods assign no attribute of an object.
+_PLAIN_BASES = frozenset(
+    ("object", "ABC", "Protocol", "Generic", "NamedTuple", "Enum", "IntEnum", "Module", "TestCase")
+)
 
 
 @dataclass(eq=False)
@@ -55,6 +63,24 @@ class Class:
         return None
 
     @property
+    def properties(self) -> frozenset[str]:
+        """Attributes that methods compute or store in their own way."""
+        return frozenset[str]().union(*(cls.definition.properties for cls in self.lineage()))
+
+    def defines(self, name: str) -> bool:
+        """Whether the body of the class itself gives an attribute of this name."""
+        return name in self.names or any(d.name == name for d in self.definition.children)
+
+    @property
+    def may_change_itself(self) -> bool:
+        """Whether it inherits methods that are not known to leave its attributes alone."""
+        return any(
+            path.rpartition(".")[2] not in _PLAIN_BASES
+            for cls in self.lineage()
+            for path in cls.outside
+        )
+
+    @property
     def is_torch_module(self) -> bool:
         return any(
             path.startswith(("torch.nn", "pytorch_lightning", "lightning"))
@@ -62,6 +88,11 @@ class Class:
             for cls in self.lineage()
             for path in cls.outside
         )
+
+    @property
+    def is_parameterized(self) -> bool:
+        """Whether a decorator makes several classes of it, each with attributes of its own."""
+        return any("parameterized" in d for d in self.definition.decorators)
 
     @property
     def is_record(self) -> bool:
@@ -74,9 +105,13 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a project class. Its attributes live in the state, under `(uid, name)`."""
+    """An object of a project class. Its attributes live in the state, under `(uid, name)`.
+
+    exact: it is of this class and no other; False for `self`, which may be of a subclass.
+    """
 
     cls: Class
+    exact: bool = True
     uid: tuple[str, int] = field(default_factory=lambda: ("self", next(_serial)))
 
 
@@ -133,9 +168,18 @@ class Partial:
     arguments: Arguments
 
     def complete(self, more: Arguments) -> Arguments:
+        keywords = {**self.arguments.keywords, **more.keywords}
+        for name, argument in self.arguments.keywords.items():
+            if name in more.keywords:
+                continue
+            if more.open_keywords:
+                keywords[name] = Argument(Unknown(), argument.node)
+            elif name in more.maybe:
+                either = any_of((argument.value, more.maybe[name].value))
+                keywords[name] = Argument(either, argument.node)
         return Arguments(
             [*self.arguments.positional, *more.positional],
-            {**self.arguments.keywords, **more.keywords},
+            keywords,
             {**self.arguments.maybe, **more.maybe},
             self.arguments.open_positional or more.open_positional,
             self.arguments.open_keywords or more.open_keywords,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts
-from kdacheck.facts.dims import add, bounds, equal, multiply, possible_values, symbol
+from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, possible_values, symbol
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Arguments, Partial
 from kdacheck.source.state import State, any_of, opaque
@@ -34,6 +36,20 @@ if TYPE_CHECKING:
 
 #: Names that mean Python's own function unless something else binds them.
 NAMES = frozenset(name for name in dir(builtins) if not name.startswith("_"))
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """An object as a key: equal to itself alone. It keeps the object, whose place another one might take."""
+
+    of: Value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.of is self.of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
 
 Handler = Callable[["Interpreter", Arguments, cst.CSTNode, State], "Value | None"]
 
@@ -76,7 +92,6 @@ _PURE = frozenset(
         "callable",
         "hasattr",
         "type",
-        "vars",
         "dir",
         "round",
         "divmod",
@@ -131,26 +146,16 @@ def _range(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
     low: int | None = 0
     if len(dims) >= 2:
         low = bounds(dims[0])[0] if dims[0] is not None else None
+    if len(dims) == 3 and not (dims[2] is not None and at_least(dims[2], 1)):
+        low = None
     return Repeated(Integer(symbol("i", low)), "range")
 
 
-@_register(
-    "builtins.tuple",
-    "builtins.list",
-    "builtins.set",
-    "builtins.frozenset",
-    "builtins.iter",
-    "builtins.sorted",
-    "builtins.reversed",
-    "torch.Size",
-)
-def _sequence(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
-    assert isinstance(node, cst.CSTNode)
-    name = (
-        node.func.value
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name)
-        else "tuple"
-    )
+def _sequence(
+    name: str, interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State
+) -> Value:
+    from kdacheck.source.expressions import as_set
+
     kind = "list" if name in ("list", "sorted") else "set" if "set" in name else "tuple"
     if not arguments.positional:
         return Items((), kind)
@@ -165,8 +170,13 @@ def _sequence(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, stat
             if len(numbers) == len(spread.items) and not arguments.keywords:
                 return Items(tuple(map(Literal, sorted(numbers))), kind)
             return Repeated(any_of(spread.items), kind) if spread.items else Items((), kind)
-        return Items(spread.items, kind)
+        return as_set(spread.items) if kind == "set" else Items(spread.items, kind)
     return Repeated(spread.element if isinstance(spread, Repeated) else UNKNOWN, kind)
+
+
+for _name in ("tuple", "list", "set", "frozenset", "iter", "sorted", "reversed"):
+    _FUNCTIONS[f"builtins.{_name}"] = partial(_sequence, _name)
+_FUNCTIONS["torch.Size"] = partial(_sequence, "tuple")
 
 
 @_register("builtins.dict", "collections.OrderedDict")
@@ -239,15 +249,17 @@ def _map(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
                 dispatch(interp, callee, Arguments([Argument(v) for v in row]), node, state)
                 for row in rows
             ),
-            "list",
+            "generator",
         )
     covers = [Argument(_cover(c)) for c in columns]
-    return Repeated(dispatch(interp, callee, Arguments(covers), node, state), "list")
+    return Repeated(dispatch(interp, callee, Arguments(covers), node, state), "generator")
 
 
 @_register("builtins.sum", "math.fsum")
 def _sum(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     column = interp.iterate(_first(arguments), state)
+    if len(arguments.positional) > 1 or arguments.keywords:
+        return UNKNOWN
     if isinstance(column, Items):
         total: Dim = 0
         for item in column.items:
@@ -262,6 +274,8 @@ def _sum(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
 @_register("math.prod", "numpy.prod")
 def _prod(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     column = interp.iterate(_first(arguments), state)
+    if len(arguments.positional) > 1 or arguments.keywords:
+        return UNKNOWN
     if isinstance(column, Items):
         total: Dim = 1
         for item in column.items:
@@ -315,8 +329,9 @@ def _chain(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
     return Items(tuple(items), "list")
 
 
-@_register("builtins.min", "builtins.max")
-def _extreme(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+def _extreme(
+    is_max: bool, interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State
+) -> Value:
     values = arguments.values()
     if len(values) == 1:
         column = interp.iterate(values[0], state)
@@ -325,9 +340,6 @@ def _extreme(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
         values = list(column.items)
     if arguments.keywords or not values:
         return opaque()
-    is_max = (
-        isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "max"
-    )
     if all(isinstance(v, Literal) and isinstance(v.value, (int, float)) for v in values):
         numbers = [v.value for v in values if isinstance(v, Literal)]
         return Literal(max(numbers) if is_max else min(numbers))
@@ -343,6 +355,10 @@ def _extreme(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
         return Integer(symbol("max", max(sure) if sure else None, _all_known(highs, max)))
     sure = [high for high in highs if high is not None]
     return Integer(symbol("min", _all_known(lows, min), min(sure) if sure else None))
+
+
+_FUNCTIONS["builtins.min"] = partial(_extreme, False)
+_FUNCTIONS["builtins.max"] = partial(_extreme, True)
 
 
 def _all_known(numbers: list[int | None], pick: Callable[[list[int]], int]) -> int | None:
@@ -364,14 +380,17 @@ def _int(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
             return Integer(symbol("n", None))
 
 
-@_register("builtins.float", "builtins.bool")
-def _float(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+@_register("builtins.bool")
+def _bool(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     from kdacheck.source.narrowing import truth
 
+    decided = truth(_first(arguments))
+    return SOMETHING if decided is None else Literal(decided)
+
+
+@_register("builtins.float")
+def _float(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     value = _first(arguments)
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "bool":
-        decided = truth(value)
-        return SOMETHING if decided is None else Literal(decided)
     if isinstance(value, Literal) and isinstance(value.value, (int, float)):
         return Literal(float(value.value))
     return NUMBER
@@ -429,7 +448,15 @@ def _setattr(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
     values = arguments.values()
     if len(values) == 3 and isinstance(values[1], Literal) and isinstance(values[1].value, str):
         interp.set_attribute(values[0], values[1].value, values[2], state)
+    else:
+        interp.let_change(_first(arguments), state)
     return NONE
+
+
+@_register("builtins.vars")
+def _vars(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+    interp.let_change(_first(arguments), state)
+    return SOMETHING
 
 
 @_register("functools.partial")
@@ -508,7 +535,7 @@ def _table_method(
                     found = any_of((table.maybe[key.value], default))
                 elif table.open:
                     found = (
-                        interp.memo(("get", id(table), key.value), state)
+                        interp.memo(("get", Same(table), key.value), state)
                         if name == "get"
                         else opaque()
                     )

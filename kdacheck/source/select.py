@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kdacheck import contracts
 
@@ -87,6 +87,38 @@ def absolute(module: str | None, level: int, inside: str) -> str:
     return ".".join([*base, *(module.split(".") if module else [])])
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What the functions of a file change outside themselves, so that it has no one value.
+
+    rebound: number of a definition -> names of enclosing scopes that it declares its own to assign.
+    in_place: number of a definition -> names whose objects it changes in place.
+    touched: number of a definition -> names of enclosing scopes whose objects it changes in place.
+    assigned: attribute -> numbers of the definitions that assign it on any object; `*` stands for every attribute.
+    held: attributes whose objects some definition changes in place.
+    everything: nothing is known, and anything may change anywhere.
+    """
+
+    rebound: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    in_place: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    touched: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    assigned: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
+    everything: bool = False
+
+    @cached_property
+    def names_rebound(self) -> frozenset[str]:
+        return frozenset[str]().union(*self.rebound.values())
+
+    @cached_property
+    def names_touched(self) -> frozenset[str]:
+        return frozenset[str]().union(*self.touched.values())
+
+    def assigners(self, attribute: str) -> frozenset[int]:
+        nobody = frozenset[int]()
+        return self.assigned.get(attribute, nobody) | self.assigned.get("*", nobody)
+
+
 @dataclass
 class Outline:
     """What `ast` tells of a file.
@@ -96,6 +128,7 @@ class Outline:
     """
 
     relevant: frozenset[int] = frozenset()
+    changes: Changes = field(default_factory=Changes)
 
 
 _CONSTRUCTORS = ("__init__", "__post_init__", "setup", "setUp")
@@ -108,6 +141,77 @@ class _Definition:
     owner: int
     is_class: bool
     used: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
+    declared: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+
+    def note_changes(self, node: ast.AST) -> None:
+        """Take note of what a node binds, or changes in place."""
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                self.bound.add(name)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self.declared.update(names)
+            case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
+                self.attributes.add(attr)
+                if attr == "data" and isinstance(owner, ast.Attribute):
+                    self.attributes.add(owner.attr)
+                self._changes_object(owner)
+            case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()):
+                self._changes_object(owner)
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in CHANGING or (
+                method.endswith("_") and not method.startswith("_")
+            ):
+                self._changes_object(owner)
+                if method in RESHAPING and isinstance(owner, ast.Attribute):
+                    self.attributes.add(owner.attr)
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, name, *_]):
+                constant = name.value if isinstance(name, ast.Constant) else None
+                self.attributes.add(constant if isinstance(constant, str) else "*")
+            case ast.Call(func=ast.Name(id="vars"), args=[_]) | ast.Attribute(attr="__dict__"):
+                self.attributes.add("*")
+            case _:
+                pass
+
+    def _changes_object(self, node: ast.expr) -> None:
+        while True:
+            match node:
+                case ast.Name(id=name):
+                    self.changed.add(name)
+                    return
+                case ast.Attribute(value=node, attr=attr):
+                    self.held.add(attr)
+                case ast.Subscript(value=node):
+                    pass
+                case _:
+                    return
+
+
+#: Methods that change the shape or layout of a tensor in place.
+RESHAPING = frozenset(
+    (
+        *(
+            "resize_",
+            "resize_as_",
+            "unsqueeze_",
+            "squeeze_",
+            "transpose_",
+            "swapaxes_",
+            "swapdims_",
+        ),
+        *("t_", "as_strided_", "set_", "swap_"),
+    )
+)
+
+#: Methods that change lists, dicts, sets and objects; tensors are changed by methods that end in `_`.
+CHANGING = frozenset(
+    (
+        *("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"),
+        *("reverse", "setdefault", "sort", "update", "__setitem__", "__setattr__", "__delitem__"),
+    )
+)
 
 
 class _Outliner:
@@ -128,13 +232,18 @@ class _Outliner:
                     _Definition(number, current.name, place, isinstance(current, ast.ClassDef))
                 )
                 children = [(child, number) for child in current.body]
+                self.definitions[place].bound.add(current.name)
+                if not isinstance(current, ast.ClassDef):
+                    self.definitions[number].bound.update(_parameters(current.args))
                 outer = [*current.decorator_list]
                 if isinstance(current, ast.ClassDef):
                     outer += current.bases
                 stack.extend((child, place) for child in outer)
                 stack.extend(reversed(children))
                 continue
-            used = self.definitions[place].used
+            definition = self.definitions[place]
+            definition.note_changes(current)
+            used = definition.used
             if isinstance(current, ast.Name):
                 used.add(current.id)
             elif isinstance(current, ast.Attribute):
@@ -197,7 +306,30 @@ def outline(tree: ast.Module, module_name: str) -> Outline:
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
-    return Outline(frozenset(reaching))
+    return Outline(frozenset(reaching), _changes(definitions) if reaching else Changes())
+
+
+def _parameters(args: ast.arguments) -> Iterator[str]:
+    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
+        if arg is not None:
+            yield arg.arg
+
+
+def _changes(definitions: Sequence[_Definition]) -> Changes:
+    functions = [d for d in definitions if d.number and not d.is_class]
+    assigned: dict[str, set[int]] = {}
+    for definition in definitions:
+        for name in definition.attributes:
+            assigned.setdefault(name, set()).add(definition.number)
+    return Changes(
+        rebound={d.number: frozenset(d.declared) for d in functions if d.declared},
+        in_place={d.number: frozenset(d.changed) for d in functions if d.changed},
+        touched={
+            d.number: frozenset(d.changed - d.bound) for d in functions if d.changed - d.bound
+        },
+        assigned={name: frozenset(found) for name, found in assigned.items()},
+        held=frozenset[str]().union(*(d.held for d in definitions)),
+    )
 
 
 def definitions_in_order(tree: ast.Module) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+import sys
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
@@ -40,10 +42,15 @@ class Sizes:
     def number(self, handle: int, name: str) -> Dim:
         return self._get((handle, "int"), name)
 
+    def set_number(self, handle: int, dim: Dim) -> None:
+        self._symbols[(handle, "int")] = dim
+
     def _get(self, key: Hashable, name: str) -> Dim:
         found = self._symbols.get(key)
         if found is None:
-            found = self._symbols[key] = symbol(name)
+            # A size is a natural number; an unknown object used as an int may be any.
+            is_size = isinstance(key, tuple) and isinstance(key[1], int)
+            found = self._symbols[key] = symbol(name, 0 if is_size else None)
         return found
 
     def known(self, handle: int) -> dict[int, Dim]:
@@ -60,6 +67,8 @@ class State:
     """names: values by variable name, or by (object, attribute).
 
     refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
+    log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
+    a copy behind can forget what they touched (`suffer`).
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -67,9 +76,12 @@ class State:
     ranks: dict[int, int] = field(default_factory=dict)
     sure: frozenset[int] = frozenset()
     muted: int = 0
+    log: list[Effect] = field(default_factory=list)
 
     def copy(self) -> State:
-        return State(dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted)
+        return State(
+            dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted, self.log
+        )
 
     def resolve_dim(self, dim: Dim) -> Dim:
         if isinstance(dim, int) or not self.refined:
@@ -97,6 +109,13 @@ class State:
         if dense is None and shape is not None and strides is not None:
             dense = is_dense(shape, strides)
         partial = {axis: self.resolve_dim(size) for axis, size in facts.partial.items()}
+        if (
+            dense is facts.dense
+            and all(a is b for a, b in zip(shape or (), facts.shape or (), strict=True))
+            and all(a is b for a, b in zip(strides or (), facts.strides or (), strict=True))
+            and all(partial[axis] is size for axis, size in facts.partial.items())
+        ):
+            return facts
         return replace(facts, shape=shape, strides=strides, dense=dense, partial=partial)
 
     def resolve(self, value: Value) -> Value:
@@ -111,44 +130,197 @@ class State:
             case AnyOf(values):
                 return any_of(self.resolve(v) for v in values)
             case Items(items, kind):
-                return Items(tuple(self.resolve(v) for v in items), kind)
+                resolved = tuple(self.resolve(v) for v in items)
+                if all(a is b for a, b in zip(items, resolved, strict=True)):
+                    return value  # an object keeps its identity
+                return Items(resolved, kind)
             case _:
                 return value
 
+    def settle(self, value: Value) -> Value:
+        """`value` resolved, and known so by all its names, so that it is one object still."""
+        resolved = self.resolve(value)
+        if resolved is not value and isinstance(value, (TensorFacts, Items)):
+            for key, held in self.names.items():
+                self.names[key] = _replaced(held, value, resolved)
+        return resolved
+
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
+        self.log.append(("object", old))
         for key, value in self.names.items():
-            if value is old:
-                self.names[key] = new
+            self.names[key] = _replaced(value, old, new)
+
+    def bind(self, key: Hashable, value: Value) -> None:
+        """Bind a name or attribute in the middle of an expression."""
+        self.log.append(("name", key))
+        self.names[key] = value
 
     def forget_contents(self) -> None:
         """Forget what tensors contain: something may have written into one, and views share memory."""
+        if not self.log or self.log[-1] is not _CONTENTS:
+            self.log.append(_CONTENTS)
         for key, value in self.names.items():
-            self.names[key] = _without_contents(value)
+            self.names[key] = without_contents(value)
 
-    def forget_attributes(self, handle: int) -> None:
-        for key in [k for k in self.names if isinstance(k, tuple) and k[0] == handle]:
+    def forget_attributes(self, owner: Hashable) -> None:
+        """Forget the attributes of an unknown object."""
+        self.log.append(("attributes", owner))
+        for key in [k for k in self.names if isinstance(k, tuple) and k[0] == owner]:
             del self.names[key]
 
+    def forget_instance(self, uid: Hashable, names: Iterable[str] = ()) -> None:
+        """Forget the attributes of an object of the project; `names` are those its class gives it."""
+        self.log.append(("instance", uid))
+        found = {k for k in self.names if isinstance(k, tuple) and k[0] == uid}
+        for key in found | {(uid, name) for name in names}:
+            self.names[key] = opaque()
 
-def _without_contents(value: Value) -> Value:
+    def suffer(self, effects: Iterable[Effect]) -> None:
+        """Forget what was changed in a state that is not followed further, or in a callee."""
+        for what, touched in list(effects):
+            match what:
+                case "object":
+                    self.rename(touched, forgotten(touched))
+                case "name":
+                    self.bind(touched, opaque())
+                case "attributes":
+                    self.forget_attributes(touched)
+                case "instance":
+                    self.forget_instance(touched)
+                case _:
+                    self.forget_contents()
+
+    def after_call(self, effects: Iterable[Effect]) -> None:
+        """Forget what a callee of the project changed; of attributes the state has the values already."""
+        effects = list(effects)
+        for what, touched in effects:
+            if what == "object":
+                new = forgotten(touched)
+                self._each_name(lambda value, old=touched, new=new: _replaced(value, old, new))
+            elif what == "contents":
+                self._each_name(without_contents)
+        self.log.extend(e for e in effects if not (e[0] == "name" and isinstance(e[1], str)))
+
+    def _each_name(self, change: Callable[[Value], Value]) -> None:
+        for key, value in self.names.items():
+            if isinstance(key, str):
+                self.names[key] = change(value)
+
+    def as_changed(self, value: Value) -> Value:
+        """A value held outside this state, less what may have been changed since."""
+        for what, touched in self.log:
+            if what == "object":
+                value = _replaced(value, touched, forgotten(touched))
+            elif what == "contents":
+                value = without_contents(value)
+        return value
+
+
+#: ("object" | "name" | "attributes" | "instance" | "contents", what of it)
+Effect = tuple[str, Any]
+_CONTENTS: Effect = ("contents", None)
+
+
+def forgotten(value: Value) -> Value:
+    """An object of which only the type is still known."""
+    match value:
+        case Table():
+            return Table({}, True)
+        case Items(kind=kind) | Repeated(kind=kind):
+            return Repeated(Unknown(), kind)
+        case _:
+            return opaque(not_none=True)
+
+
+def _replaced(value: Value, old: Value, new: Value) -> Value:
+    """`value` with one object in it replaced; the very same value where the object is not in it."""
+    if value is old:
+        return new
+    match value:
+        case Items(items, kind):
+            parts = [_replaced(v, old, new) for v in items]
+            if any(a is not b for a, b in zip(items, parts, strict=True)):
+                return Items(tuple(parts), kind)
+        case Repeated(element, kind, since):
+            part = _replaced(element, old, new)
+            if part is not element:
+                return Repeated(part, kind, since)
+        case AnyOf(values):
+            parts = [_replaced(v, old, new) for v in values]
+            if any(a is not b for a, b in zip(values, parts, strict=True)):
+                # Which of the alternatives it is was not known: it may be the old one still.
+                return any_of((*values, *parts))
+        case Table(entries, opened, maybe):
+            first = {k: _replaced(v, old, new) for k, v in entries.items()}
+            second = {k: _replaced(v, old, new) for k, v in maybe.items()}
+            if any(first[k] is not entries[k] for k in first) or any(
+                second[k] is not maybe[k] for k in second
+            ):
+                return Table(first, opened, second)
+        case _:
+            pass
+    return value
+
+
+def without_contents(value: Value) -> Value:
     match value:
         case TensorFacts(values=contents, tags=tags) if contents is not None or tags:
             return replace(value, values=None, tags=frozenset())
-        case Items(items, kind) if any(_without_contents(v) is not v for v in items):
-            return Items(tuple(_without_contents(v) for v in items), kind)
+        case Items(items, kind) if any(without_contents(v) is not v for v in items):
+            return Items(tuple(without_contents(v) for v in items), kind)
         case Table(entries, opened, maybe) if any(
-            _without_contents(v) is not v for v in (*entries.values(), *maybe.values())
+            without_contents(v) is not v for v in (*entries.values(), *maybe.values())
         ):
             return Table(
-                {k: _without_contents(v) for k, v in entries.items()},
+                {k: without_contents(v) for k, v in entries.items()},
                 opened,
-                {k: _without_contents(v) for k, v in maybe.items()},
+                {k: without_contents(v) for k, v in maybe.items()},
             )
-        case AnyOf(values) if any(_without_contents(v) is not v for v in values):
-            return AnyOf(tuple(_without_contents(v) for v in values))
+        case AnyOf(values) if any(without_contents(v) is not v for v in values):
+            return AnyOf(tuple(without_contents(v) for v in values))
+        case Repeated(element, kind, since) if without_contents(element) is not element:
+            return Repeated(without_contents(element), kind, since)
         case _:
             return value
+
+
+def element_of(sequence: Repeated) -> Value:
+    """One element, with sizes of its own where every element has."""
+    made: dict[Symbol, Dim] = {}
+
+    def fresh(sym: Symbol) -> Dim:
+        if sym.uid <= sequence.since:
+            return of_symbol(sym)
+        if sym not in made:
+            made[sym] = symbol(sym.name, sym.low, sym.high, sym.choices)
+        return made[sym]
+
+    def renewed(value: Value) -> Value:
+        match value:
+            case TensorFacts(shape=shape, strides=strides, partial=partial, handle=handle):
+                return replace(
+                    value,
+                    shape=shape and tuple(substitute(size, fresh) for size in shape),
+                    strides=strides
+                    and tuple(
+                        None if step is None else substitute(step, fresh) for step in strides
+                    ),
+                    partial={axis: substitute(size, fresh) for axis, size in partial.items()},
+                    handle=new_handle() if handle else 0,
+                )
+            case Integer(dim):
+                return Integer(substitute(dim, fresh))  # type: ignore[arg-type]
+            case Unknown(not_none, handle) if handle:
+                return opaque(not_none)
+            case Items(items, kind):
+                return Items(tuple(map(renewed, items)), kind)
+            case AnyOf(values):
+                return AnyOf(tuple(map(renewed, values)))
+            case _:
+                return value
+
+    return sequence.element if sequence.since == sys.maxsize else renewed(sequence.element)
 
 
 def alternatives(value: Value) -> tuple[Value, ...]:
@@ -227,10 +399,11 @@ def _merge(a: Value, b: Value) -> Value | None:
 def join_tables(a: Table, b: Table) -> Table:
     both = a.entries.keys() & b.entries.keys()
     maybe: dict[object, Value] = {}
-    for table in (a, b):
+    for table, other in ((a, b), (b, a)):
         for key, value in (*table.entries.items(), *table.maybe.items()):
-            if key not in both:
-                maybe[key] = any_of((maybe[key], value)) if key in maybe else value
+            if key in both or (other.open and key not in other.entries and key not in other.maybe):
+                continue  # an open table may have the key with any value
+            maybe[key] = any_of((maybe[key], value)) if key in maybe else value
     entries = {key: any_of((a.entries[key], b.entries[key])) for key in a.entries if key in both}
     return Table(entries, a.open or b.open, maybe)
 
@@ -280,6 +453,9 @@ def join(a: State | None, b: State | None) -> State | None:
             # Whoever reads the name later came by the path that bound it.
             state, value = (a, a.names[key]) if key in a.names else (b, b.names[key])
             names[key] = state.resolve(value)
+        elif isinstance(key, tuple) and isinstance(key[0], tuple):
+            # An attribute set on one path only may hide one of the class on that path.
+            names[key] = opaque()
     refined: dict[Symbol, Dim] = {}
     for sym in a.refined.keys() & b.refined.keys():
         if a.refined[sym] == b.refined[sym] and isinstance(a.refined[sym], int):
@@ -300,7 +476,8 @@ def join(a: State | None, b: State | None) -> State | None:
             )
         )
     ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
-    return State(names, refined, ranks, a.sure & b.sure, max(a.muted, b.muted))
+    log = a.log if a.log is b.log else [*a.log, *b.log]
+    return State(names, refined, ranks, a.sure & b.sure, max(a.muted, b.muted), log)
 
 
 def as_shape(value: Value) -> tuple[Value, ...] | None:
@@ -316,9 +493,12 @@ __all__ = [
     "State",
     "alternatives",
     "any_of",
+    "element_of",
+    "forgotten",
     "join",
     "join_dims",
     "join_facts",
     "new_handle",
     "opaque",
+    "without_contents",
 ]

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import narrowing
-from kdacheck.source.expressions import arithmetic, operator_text, store
-from kdacheck.source.module import Suite, assigned_targets, dotted, suite, walrus_names
-from kdacheck.source.objects import Function, function
+from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
+from kdacheck.source.module import (
+    EXPECTING,
+    Suite,
+    assigned_targets,
+    dotted,
+    looped_names,
+    suite,
+    walrus_names,
+)
+from kdacheck.source.objects import Function, Instance, function
 from kdacheck.source.select import absolute
-from kdacheck.source.state import State, any_of, join, opaque
+from kdacheck.source.state import State, any_of, element_of, forgotten, join, opaque
 from kdacheck.source.values import (
     UNKNOWN,
+    AnyOf,
     Code,
     External,
     Items,
@@ -46,8 +56,6 @@ _LEAVING = frozenset(
     )
 )
 
-#: Context managers under which a call is meant to fail.
-_EXPECTING = frozenset(("raises", "assertRaises", "assertRaisesRegex", "assert_raises", "suppress"))
 _PATCHING = frozenset(("patch", "object", "dict", "multiple"))
 
 
@@ -78,7 +86,7 @@ def _nothing(interp: Interpreter, node: Any, state: State) -> State:
 
 def _expression(interp: Interpreter, node: cst.Expr, state: State) -> State | None:
     interp.evaluate(node.value, state)
-    if isinstance(node.value, cst.Call):
+    if isinstance(node.value, cst.Call) and is_simple(node.value.func):
         callee = interp.evaluate(node.value.func, state)
         if isinstance(callee, External) and callee.path in _LEAVING:
             return None
@@ -90,7 +98,11 @@ def _expression(interp: Interpreter, node: cst.Expr, state: State) -> State | No
 
 
 def _assign(interp: Interpreter, node: cst.Assign, state: State) -> State:
-    value = state.resolve(interp.evaluate(node.value, state))
+    value = state.settle(interp.evaluate(node.value, state))
+    is_lazy = isinstance(value, (Items, Repeated)) and value.kind == "generator"
+    if is_lazy and any(not isinstance(t.target, (cst.Tuple, cst.List)) for t in node.targets):
+        # It runs where it is read, and what it reads may have changed by then.
+        value = Repeated(UNKNOWN, "generator")
     for target in node.targets:
         assign(interp, target.target, value, state)
     return state
@@ -106,8 +118,15 @@ def _annotated(interp: Interpreter, node: cst.AnnAssign, state: State) -> State:
 
 
 def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
-    left = state.resolve(interp.evaluate(node.target, state))
+    left = state.settle(interp.evaluate(node.target, state))
     right = state.resolve(interp.evaluate(node.value, state))
+    if isinstance(left, Table) and isinstance(node.operator, cst.BitOrAssign):
+        state.rename(left, merge_tables(left, right))
+        return state
+    if isinstance(left, AnyOf):
+        for one in left.values:
+            if isinstance(one, Table) or (isinstance(one, Items) and one.kind == "list"):
+                state.rename(one, forgotten(one))
     if isinstance(left, TensorFacts):
         # In place: shape and layout stay, contents change, in every view of the memory.
         state.forget_contents()
@@ -170,13 +189,13 @@ def _unpack(
         if isinstance(element, cst.StarredElement):
             assign(interp, element.value, Repeated(UNKNOWN, "list"), state)
         elif isinstance(spread, Repeated):
-            assign(interp, element.value, spread.element, state)
+            assign(interp, element.value, element_of(spread), state)
         else:
             assign(interp, element.value, opaque(), state)
 
 
 def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
-    owner = interp.evaluate(target.value, state)
+    owner = state.settle(interp.evaluate(target.value, state))
     match owner:
         case Table():
             index = target.slice[0].slice if len(target.slice) == 1 else None
@@ -199,6 +218,12 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
             state.forget_contents()
             if isinstance(owner, Unknown) and owner.handle:
                 state.forget_attributes(owner.handle)
+        case Code(kind="instance", target=Instance() as instance):
+            interp.forget_object(instance, state)
+        case AnyOf(values):
+            state.forget_contents()
+            for one in values:
+                state.rename(one, forgotten(one))
         case _:
             state.forget_contents()
             state.rename(owner, UNKNOWN)
@@ -259,14 +284,23 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
             current = join(current, _all(loop.continues))
             broken = join(broken, _all(loop.breaks))
         return join(broken, _orelse(interp, node.orelse, current))
-    element = iterable.element if isinstance(iterable, Repeated) else None
-    if isinstance(iterable, Items):
-        element = any_of(iterable.items)
+
+    def enter(current: State) -> State:
+        match iterable:
+            case Repeated():
+                element = element_of(iterable)
+            case Items(items):
+                element = any_of(items)
+            case _:
+                element = opaque()
+        assign(interp, node.target, element, current)
+        return current
+
     return _repeat(
         interp,
         node,
         state,
-        enter=lambda s: (assign(interp, node.target, element or opaque(), s), s)[1],
+        enter=enter,
         leave=lambda s: s,
     )
 
@@ -290,26 +324,65 @@ def _repeat(
 ) -> State | None:
     """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see."""
     names = _assigned_names(interp, suite(node.body))
-    exits: State | None = None
     with interp.loop() as loop:
         first = enter(state.copy())
         after = run_suite(interp, suite(node.body), first) if first is not None else None
     after = join(after, _all(loop.continues))
-    exits = join(exits, _all(loop.breaks))
+    exits = _all(loop.breaks)
     head = join(state.copy(), after.copy() if after is not None else None)
     assert head is not None
     if after is not None:
-        changed = {n for n in names if head.names.get(n) is not state.names.get(n)}
-        _havoc(head, changed, state)
+        _havoc(head, _moved(head, state, names), names)
+        exits = join(exits, _settle(interp, node, head, names, enter))
+    return join(exits, _orelse(interp, node.orelse, leave(head)))
+
+
+#: Passes after which whatever a loop assigns is forgotten.
+MAX_PASSES = 4
+
+
+def _settle(
+    interp: Interpreter,
+    node: cst.For | cst.While,
+    head: State,
+    names: set[str],
+    enter: Callable[[State], State | None],
+) -> State | None:
+    """Widen `head` until a pass through the loop adds nothing to it; the states that break out of the loop."""
+    broken: State | None = None
+    for number in range(MAX_PASSES):
         with interp.quiet(), interp.loop() as loop:
             again = enter(head.copy())
             after = run_suite(interp, suite(node.body), again) if again is not None else None
         after = join(after, _all(loop.continues))
-        exits = join(exits, _all(loop.breaks))
-        if after is not None:
-            moved = {n for n in names if after.names.get(n) != head.names.get(n)}
-            _havoc(head, moved, state)
-    return join(exits, _orelse(interp, node.orelse, leave(head)))
+        broken = _all(loop.breaks)
+        moved = _moved(after, head, names) if after is not None else set()
+        if not moved:
+            break
+        if number == MAX_PASSES - 1:
+            moved |= {name for name in names if name in head.names}
+            if broken is not None:
+                _havoc(broken, moved & broken.names.keys(), names)
+        _havoc(head, moved, names)
+    return broken
+
+
+def _moved(after: State, head: State, names: set[str]) -> set[Hashable]:
+    """The names and attributes whose value after a pass is not covered by the one before it."""
+    found: set[Hashable] = set()
+    for key, value in after.names.items():
+        known = head.names.get(key)
+        if known is value or (known is not None and _covers(known, value)):
+            continue
+        if known is not None or (isinstance(key, tuple) and isinstance(key[0], tuple)):
+            found.add(key)
+    return found
+
+
+def _covers(known: Value, value: Value) -> bool:
+    if isinstance(known, Unknown):
+        return not known.not_none or (isinstance(value, Unknown) and value.not_none)
+    return known == value
 
 
 def _assigned_names(interp: Interpreter, statements: Suite) -> set[str]:
@@ -322,19 +395,18 @@ def _assigned_names(interp: Interpreter, statements: Suite) -> set[str]:
     return known
 
 
-def _havoc(head: State, names: Iterable[str], before: State) -> None:
-    """Forget what a loop body changes, and whatever guards proved about anything inside it."""
-    for name in names:
-        head.names[name] = _forgotten(head.names.get(name, UNKNOWN))
-    for key in [k for k in head.names if isinstance(k, tuple)]:
-        if head.names[key] is not before.names.get(key):
+def _havoc(head: State, keys: Iterable[Hashable], names: set[str]) -> None:
+    """Forget what a loop changes; an object that it only changes in place stays what it is."""
+    for key in keys:
+        value = head.names.get(key)
+        if (
+            isinstance(key, str)
+            and key not in names
+            and isinstance(value, (Table, Items, Repeated))
+        ):
+            head.names[key] = forgotten(value)
+        else:
             head.names[key] = opaque()
-
-
-def _forgotten(value: Value) -> Value:
-    if isinstance(value, Table):
-        return Table({}, True, {**value.entries, **value.maybe})
-    return opaque()
 
 
 def _orelse(interp: Interpreter, orelse: cst.Else | None, state: State | None) -> State | None:
@@ -359,21 +431,24 @@ def _continue(interp: Interpreter, node: cst.Continue, state: State) -> None:
 
 
 def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> State | None:
-    before = state.copy()
+    before, mark = state.copy(), len(state.log)
     after = run_suite(interp, suite(node.body), state.copy())
     # An exception may come at any point of the body: a handler starts from before it, less what the body assigns.
-    names = _assigned_names(interp, suite(node.body))
+    body = suite(node.body)
+    often = _assigned_often(body)
     thrown = before.copy()
-    for name in names:
-        candidates = [s.names[name] for s in (before, after) if s is not None and name in s.names]
+    thrown.suffer(state.log[mark:])
+    for name in _assigned_names(interp, body):
+        candidates = [s.names[name] for s in (thrown, after) if s is not None and name in s.names]
         if name in before.names or after is None or _imports_only(node):
             thrown.names.pop(name, None)
             if name in before.names:
-                thrown.names[name] = any_of(candidates) if after is not None else opaque()
+                known = after is not None and name not in often
+                thrown.names[name] = any_of(candidates) if known else opaque()
         else:
             thrown.names[name] = opaque()
     for key in [k for k in thrown.names if isinstance(k, tuple)]:
-        if after is not None and after.names.get(key) is not thrown.names[key]:
+        if after is None or after.names.get(key) is not thrown.names[key]:
             thrown.names[key] = opaque()
     if after is not None and node.orelse is not None:
         after = run_suite(interp, suite(node.orelse.body), after)
@@ -392,6 +467,12 @@ def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> Stat
     return result
 
 
+def _assigned_often(statements: Suite) -> set[str]:
+    """Names that may have more than one value in the course of a block."""
+    counts = Counter(t.value for t in assigned_targets(statements) if isinstance(t, cst.Name))
+    return looped_names(statements) | {name for name, count in counts.items() if count > 1}
+
+
 def _imports_only(node: cst.Try | cst.TryStar) -> bool:
     return all(
         isinstance(small, (cst.Import, cst.ImportFrom))
@@ -407,7 +488,7 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
         name = dotted(item.item)
         value = interp.evaluate(item.item, state)
         last = name.rpartition(".")[2]
-        if last in _EXPECTING:
+        if last in EXPECTING or _names_a_failure(item.item):
             muted = 1
         if "patch" in name.split(".") and last in _PATCHING:
             muted = 1
@@ -419,13 +500,21 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
     if not muted:
         return run_suite(interp, suite(node.body), state)
     state.muted += 1
-    before = state.copy()
+    before, mark = state.copy(), len(state.log)
     after = run_suite(interp, suite(node.body), state)
+    before.suffer(before.log[mark:])
     # What is expected to be raised is caught: the code behind goes on from anywhere inside.
     result = join(before, after)
     assert result is not None
     result.muted = before.muted - 1
     return result
+
+
+def _names_a_failure(node: cst.BaseExpression) -> bool:
+    """`with expectation:`, the expectation being a parameter of the test."""
+    return isinstance(node, cst.Name) and any(
+        part in node.value.lower() for part in ("expect", "raise", "error", "fail")
+    )
 
 
 def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
@@ -450,6 +539,8 @@ def _bind_pattern(interp: Interpreter, pattern: cst.CSTNode, state: State) -> No
         match node:
             case cst.MatchAs(name=cst.Name(name)) | cst.MatchStar(name=cst.Name(name)):
                 state.names[name] = opaque()
+            case cst.MatchMapping(rest=cst.Name(name)):
+                state.names[name] = opaque(True)
             case _:
                 pass
         stack.extend(node.children)
@@ -474,6 +565,9 @@ def _import_from(interp: Interpreter, node: cst.ImportFrom, state: State) -> Sta
     )
     if isinstance(node.names, cst.ImportStar):
         interp.star_imports.append(base)
+        for name, value in state.names.items():
+            if isinstance(name, str) and not isinstance(value, (Code, External)):
+                state.names[name] = opaque()
         return state
     for alias in node.names:
         name = alias.name.value if isinstance(alias.name, cst.Name) else dotted(alias.name)
@@ -495,8 +589,12 @@ def _define(interp: Interpreter, node: cst.FunctionDef, state: State) -> State:
             state.names,
             interp.frame_number,
             definition,
+            interp.defaults_of(node.params, state),
         )
     )
+    if definition is not None:
+        interp.defaults[definition] = dict(made.target.defaults)
+    interp.frame.made.append(made.target)
     interp.defined(made, state)
     value: Value = made
     for decorator in reversed(node.decorators):

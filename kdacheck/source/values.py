@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +20,14 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A sequence of unknown length; every element is covered by `element`."""
+    """A sequence of unknown length; every element is covered by `element`.
+
+    since: symbols of the element made after this serial are other numbers in each element.
+    """
 
     element: Value
     kind: str = "tuple"
+    since: int = field(default=sys.maxsize, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
