@@ -87,6 +87,7 @@ class Call:
     complete: False where an unknown `*` or `**` may pass more than is seen.
     extra_positional: how many positional arguments exceed the signature.
     version: the release the contract was chosen for.
+    notes: parameter -> what the code around the call tells of it, see `kdacheck.contracts.tags`.
     """
 
     contract: Contract
@@ -96,6 +97,7 @@ class Call:
     positional: Mapping[str, int] = field(default_factory=dict)
     complete: bool = True
     extra_positional: int = 0
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def passed(self, name: str) -> bool:
         """Whether the call itself passes the parameter, None included."""

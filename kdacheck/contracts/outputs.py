@@ -61,6 +61,9 @@ _TABLE: Mapping[tuple[str, str], Result] = {
     ("fla-core", "causal_conv1d"): _CONVOLVED,
     ("fla-core", "forward"): _CONVOLVED,
     ("fla-core", "token_shift"): Result((Output(like="x"),), alone=True),
+    ("attn-gym", "bounded_gate_cumsum"): Result(
+        (Output(like="raw_gate", dtype="float32"),), alone=True
+    ),
     ("flash-kda", "fwd"): NOTHING,
     ("sglang", "validate_packed_decode_inputs"): NOTHING,
     ("sglang", "chunk_kda"): _PREFILL,

@@ -29,3 +29,7 @@ CLAMPED_PADDING = "clamped-padding"
 #: A state with V before K, or with K before V, as the kernel that returned it wrote it.
 V_FIRST = "v-first"
 K_FIRST = "k-first"
+
+#: Notes of `Call.notes` on the boundaries, each followed by a name: the sibling that got them, the mask that made them.
+DROPPED = "dropped, unlike "
+OVERWRITTEN = "overwritten from "

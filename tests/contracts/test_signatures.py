@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdacheck.contracts import REQUIRED, Contract, catalogue, paths, registry
-from kdacheck.contracts.clauses import Drift, Swallows
+from kdacheck.contracts.clauses import Drift, Open, Swallows
 from kdacheck.contracts.versions import admits
 
 from .conftest import RELEASES, Sources
@@ -118,3 +118,9 @@ def test_drift_tells_the_position_of_this_release() -> None:
     for contract in catalogue():
         for drift in contract.each(Drift):
             assert contract.positional[drift.position].name == drift.now, contract.name
+
+
+def test_what_no_release_verifies_is_open() -> None:
+    for contract in catalogue():
+        if contract.package not in RELEASES:
+            assert contract.first(Open) is not None, contract.name

@@ -241,10 +241,12 @@ def _declare(row: str) -> None:
         laws += [States(states), PerSequence(states[0], by="cu_seqlens", dense="B")]
     if tokens == "T":
         laws.append(OffsetsEnd("cu_seqlens", tokens_of=first))
-    read = dict(part.partition(":")[::2] for part in keywords.split())
+    read: dict[str, tuple[str, ...]] = {}
+    for part in keywords.split():
+        kind, _, names = part.partition(":")
+        read[kind] = tuple(filter(None, names.split(",")))
     if "reads" in read:
-        named = {kind: tuple(filter(None, names.split(","))) for kind, names in read.items()}
-        laws.append(Swallows(named["reads"], named.get("refuses", ())))
+        laws.append(Swallows(read["reads"], read.get("refuses", ())))
     family, *_ = module.split(".")
     paths = [f"fla.ops.{family}.{name}", f"fla.ops.{module}.{name}"]
     if exported == "*":
