@@ -80,7 +80,15 @@ def unpacked(name: str, version: str, wheels: Path) -> Path | None:
         return folder
     found = sorted(wheels.glob(f"{stem}*.whl"))
     if not found:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--only-binary=:all:",
+        ]
         done = subprocess.run([*command, "-d", str(wheels), f"{name}=={version}"], check=False)
         found = sorted(wheels.glob(f"{stem}*.whl"))
         if done.returncode or not found:
@@ -94,9 +102,14 @@ def unpacked(name: str, version: str, wheels: Path) -> Path | None:
 def lint(folder: Path) -> tuple[list[dict[str, Any]], int, float]:
     """(findings, exit status, seconds) of the linter on a tree."""
     command = [sys.executable, "-m", "kdacheck", "--exit-zero"]
+    folder = folder.resolve()
     begin = time.perf_counter()
     done = subprocess.run(
-        [*command, "--output-format", "json", "."], cwd=folder, capture_output=True, text=True, check=False
+        [*command, "--output-format", "json", "."],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     seconds = time.perf_counter() - begin
     if done.stderr:
@@ -106,13 +119,17 @@ def lint(folder: Path) -> tuple[list[dict[str, Any]], int, float]:
 
 def rows_of(name: str, version: str, folder: Path, findings: list[dict[str, Any]]) -> Iterator[Row]:
     for finding in findings:
-        path = os.path.relpath(os.path.join(folder, finding["filename"]), folder)
+        path = os.path.relpath(
+            os.path.join(folder.resolve(), finding["filename"]), folder.resolve()
+        )
         line = str(finding["location"]["row"])
-        yield Row(name, version, path.replace(os.sep, "/"), line, finding["code"], "", finding["message"])
+        yield Row(
+            name, version, path.replace(os.sep, "/"), line, finding["code"], "", finding["message"]
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="distributions (all of them)")
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
     options = parser.parse_args()

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from kdacheck.rule import Rule
+from collections.abc import Iterator
+
+from kdacheck.contracts.call import Call
+from kdacheck.contracts.tags import DROPPED
+from kdacheck.rule import Rule, Violation
+
+
+def check(call: Call) -> Iterator[Violation]:
+    for name, note in call.notes.items():
+        if note.startswith(DROPPED):
+            sibling = note.removeprefix(DROPPED)
+            yield Violation(
+                f"`{name}` is not passed, although `{sibling}` gets the sequence boundaries of the same tokens",
+                parameter=name,
+                remedy=f"pass the boundaries here too: `{name}=...`",
+            )
+
 
 RULE = Rule(
     code="KDA003",
@@ -44,4 +60,5 @@ def run(weight, g, beta):
     return o
 """,
     ),
+    check=check,
 )

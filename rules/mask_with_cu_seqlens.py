@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import Exclusive
+from kdacheck.contracts.tags import OVERWRITTEN
 from kdacheck.rule import Rule, Violation
 
 
@@ -21,6 +22,15 @@ def check(call: Call) -> Iterator[Violation]:
             parameter=other,
             remedy=f"drop `{other}`: packed tokens have no padding",
         )
+    for name, note in call.notes.items():
+        if note.startswith(OVERWRITTEN):
+            mask = note.removeprefix(OVERWRITTEN)
+            yield Violation(
+                f"the branch on `{mask}` replaces a caller's `{name}`, whatever it was",
+                parameter=name,
+                at_origin=True,
+                remedy=f"test both: `if {name} is None and {mask} is not None`",
+            )
 
 
 RULE = Rule(

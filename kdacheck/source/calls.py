@@ -128,7 +128,8 @@ def call_method(
             stored = state.names.get((handle, name)) if handle else None
             if stored is not None and not isinstance(stored, Unknown):
                 return dispatch(interp, stored, arguments, node, state)
-            if name in torch.TENSOR_METHODS:
+            several = name == "view" and len(arguments.positional) > 1
+            if name in torch.TENSOR_METHODS or several or handle in state.ranks:
                 facts = interp.tensor_of(receiver, state) or TensorFacts()
                 return _tensor_method(interp, receiver, facts, name, arguments, node, state)
             if name == "size" and handle:
@@ -188,7 +189,7 @@ def _tensor_method(
     )
     if result is None:
         return unknown_call(interp, arguments, state)
-    return interp.torch_result(result, facts, node, name, state)
+    return interp.torch_result(result, facts, node, name, state, arguments.values())
 
 
 def _torch_values(interp: Interpreter, arguments: Arguments, state: State) -> list[Value]:
@@ -279,8 +280,9 @@ def dispatch(
         case Code(kind="forward of", target=path):
             return _external(interp, f"{path}.forward", arguments, node, state)
         case Code(kind="torch module"):
-            result = torch_modules.apply(callee, arguments)
             source = arguments.positional[0].value if arguments.positional else None
+            source = interp.tensor_of(source, state) if source is not None else None
+            result = torch_modules.apply(callee, source)
             name = str(callee.target[0]).rpartition(".")[2]
             if result is None:
                 return unknown_call(interp, arguments, state)
@@ -329,8 +331,7 @@ def _external(
     chosen = contracts.choose(path, interp.versions)
     if chosen is not None:
         # Kernels write operands, states and rings, but never offsets or slot lists: contents stay known.
-        judge.judge(interp, path, *chosen, arguments, node, state)
-        return opaque(True)
+        return judge.judge(interp, path, *chosen, arguments, node, state)
     if path in _TRANSPARENT:
         return arguments.positional[0].value if arguments.positional else UNKNOWN
     if path in _APPLYING and arguments.positional:
@@ -391,7 +392,7 @@ def _external(
             return opaque()
         return unknown_call(interp, arguments, state)
     source = next((v for v in values if isinstance(v, TensorFacts)), None)
-    return interp.torch_result(result, source, node, path.rpartition(".")[2], state)
+    return interp.torch_result(result, source, node, path.rpartition(".")[2], state, values[1:])
 
 
 def _tensor_argument(

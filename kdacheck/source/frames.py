@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+import libcst as cst
+
 from kdacheck.source.module import Definition
 from kdacheck.source.objects import Class, Function
 from kdacheck.source.state import State
@@ -40,3 +42,8 @@ class Frame:
     defined: list[tuple[Code, State]] = field(default_factory=list)
     made: list[Function] = field(default_factory=list)
     names: Mapping[Hashable, Value] | None = None
+    #: Offsets that a branch on a mask put in the place of the caller's: name -> (mask, assignment).
+    overwritten: dict[str, tuple[str, cst.CSTNode]] = field(default_factory=dict)
+    #: Parameters with their first values, and the tests that hold where the function is now.
+    parameters: dict[str, Value] = field(default_factory=dict)
+    tests: list[cst.BaseExpression] = field(default_factory=list)

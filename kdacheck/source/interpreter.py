@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,7 +13,15 @@ from kdacheck.contracts.annotations import evaluate, parse
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
 from kdacheck.facts.tensors import ASPECTS
-from kdacheck.source import calls, expressions, functions, python_builtins, statements
+from kdacheck.source import (
+    boundaries,
+    calls,
+    expressions,
+    functions,
+    provenance,
+    python_builtins,
+    statements,
+)
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.frames import BUDGET, Frame, Loop
 from kdacheck.source.judge import Found
@@ -56,6 +64,7 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.chain: list[tuple[cst.CSTNode, str]] = []
         self.found: list[Found] = []
+        self.wiring = boundaries.Wiring()
         self.silence = 0
         self.steps = 0
         self.limit = BUDGET
@@ -278,10 +287,19 @@ class Interpreter:
         node: cst.CSTNode,
         what: str,
         state: State,
+        arguments: Sequence[Value] = (),
     ) -> Value:
-        """A result of a transfer function, marked with where its facts were made."""
+        """A result of a transfer function, marked with where its facts were made and what its axes are.
+
+        arguments: those after the tensor itself.
+        """
         if result is None:
             return SOMETHING
+        if isinstance(result, TensorFacts) and isinstance(source, TensorFacts):
+            tags = provenance.tags_after(what, source, result, arguments)
+            tags = boundaries.packed_tags(tags, what, source)
+            if tags != result.tags:
+                result = replace(result, tags=tags)
         return self._mark(result, source, Made(node, what, self.module))
 
     def _mark(self, result: Value, source: Value | None, made: Made) -> Value:
@@ -653,6 +671,7 @@ class Interpreter:
         return TensorFacts(
             shape=shape,
             dtypes=dtypes if dtypes is not None and len(dtypes) <= 2 else None,
+            tags=provenance.annotated(axes.names),
             origins=dict.fromkeys(ASPECTS, made),
             handle=handle,
         )

@@ -10,8 +10,11 @@ import libcst as cst
 
 from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
+from kdacheck.contracts.clauses import Boundaries
+from kdacheck.contracts.tags import DROPPED, OVERWRITTEN
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
+from kdacheck.source import boundaries
 from kdacheck.source.module import Definition, Module
 from kdacheck.source.objects import Argument, Arguments
 from kdacheck.source.state import State, alternatives
@@ -53,11 +56,27 @@ def judge(
     arguments: Arguments,
     node: cst.CSTNode,
     state: State,
-) -> None:
-    """Report what every execution with the known facts does wrong in one call."""
-    if interp.silence or state.muted:
-        return
+) -> Value:
+    """Report what every execution with the known facts does wrong in one call; what the call returns."""
     bound = _bind(contract, arguments)
+    wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
+    if not interp.silence and not state.muted:
+        _report(interp, path, contract, version, bound, node, state, wired)
+    whole = bound.complete and not bound.maybe
+    tag = boundaries.wire(interp, contract, bound.given, node, whole)
+    return boundaries.returned(interp, contract, bound.given, node, whole, tag)
+
+
+def _report(
+    interp: Interpreter,
+    path: str,
+    contract: Contract,
+    version: str,
+    bound: _Bound,
+    node: cst.CSTNode,
+    state: State,
+    wired: boundaries.Wired | None,
+) -> None:
     choices: dict[str, tuple[Fact, ...]] = {}
     for name, argument in bound.given.items():
         choices[name] = _facts(interp, contract, name, argument.value, state)
@@ -70,6 +89,7 @@ def judge(
         if combinations * len(options) > MAX_COMBINATIONS:
             choices[name] = (Unknown(all(_is_something(o) for o in options)),)
         combinations *= len(choices[name])
+    notes = _notes(interp, contract, bound, wired)
     calls = [
         Call(
             contract=contract,
@@ -79,6 +99,7 @@ def judge(
             positional=bound.positional,
             complete=bound.complete,
             extra_positional=bound.extra,
+            notes=notes,
         )
         for picked in itertools.product(*choices.values())
     ]
@@ -88,6 +109,10 @@ def judge(
         for violation in _everywhere(rule, calls):
             where = _node_of(violation, bound, node)
             fact = calls[0].arguments.get(violation.parameter or "")
+            passed = bound.given.get(violation.parameter or "")
+            if violation.at_origin and passed is not None and isinstance(passed.node, cst.Name):
+                written = interp.frame.overwritten.get(passed.node.value)
+                where = written[1] if written is not None else where
             if violation.at_origin and isinstance(fact, TensorFacts):
                 made = fact.origins.get(violation.aspect or "")
                 where = made.node if made is not None else where
@@ -106,6 +131,23 @@ def judge(
                     interp.root,
                 )
             )
+
+
+def _notes(
+    interp: Interpreter, contract: Contract, bound: _Bound, wired: boundaries.Wired | None
+) -> dict[str, str]:
+    """What the function around a call tells of its boundaries: dropped here, or overwritten before."""
+    law = contract.first(Boundaries)
+    if law is None:
+        return {}
+    if wired is not None:
+        return {law.by: DROPPED + wired.contract.name}
+    passed = bound.given.get(law.by)
+    if passed is not None and isinstance(passed.node, cst.Name):
+        mask = interp.frame.overwritten.get(passed.node.value)
+        if mask is not None:
+            return {law.by: OVERWRITTEN + mask[0]}
+    return {}
 
 
 def _everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:

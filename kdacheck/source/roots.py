@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -12,13 +11,11 @@ from kdacheck.source import statements
 from kdacheck.source.calls import gather
 from kdacheck.source.frames import BUDGET, Frame
 from kdacheck.source.functions import fixture_value, takes_fixtures
+from kdacheck.source.interpreter import Interpreter, defaults_to_none
 from kdacheck.source.module import Definition, assigned_targets, dotted, looped_names, suite
 from kdacheck.source.objects import Function
 from kdacheck.source.state import State, any_of, join
 from kdacheck.source.values import UNKNOWN, Code, Items, Repeated, Table, Value
-
-if TYPE_CHECKING:
-    from kdacheck.source.interpreter import Interpreter
 
 
 def run_root(
@@ -78,6 +75,11 @@ def _bind_root(
         state.names[name] = (
             value if value is not None else interp.parameter_value(param, state, dims)
         )
+    frame.parameters = {
+        param.name.value: state.names[param.name.value]
+        for param in (*named, *params.kwonly_params)
+        if defaults_to_none(param.default)
+    }
     if isinstance(params.star_arg, cst.Param):
         state.names[params.star_arg.name.value] = Repeated(UNKNOWN)
     if params.star_kwarg is not None:

@@ -131,9 +131,6 @@ class Outline:
     changes: Changes = field(default_factory=Changes)
 
 
-_CONSTRUCTORS = ("__init__", "__post_init__", "setup", "setUp")
-
-
 @dataclass
 class _Definition:
     number: int
@@ -221,6 +218,8 @@ class _Outliner:
         self.module_name = module_name
         self.definitions = [_Definition(0, "", -1, False)]
         self.seeds: set[str] = set()
+        #: (names assigned, names in the value that are not merely called), for every assignment that may keep a callee.
+        self.kept: list[tuple[set[str], set[str]]] = []
 
     def visit(self, node: ast.AST, owner: int) -> None:
         stack: list[tuple[ast.AST, int]] = [(node, owner)]
@@ -254,7 +253,17 @@ class _Outliner:
             elif isinstance(current, (ast.Import, ast.ImportFrom)):
                 self._imports(current)
                 continue
+            if isinstance(current, (ast.Assign, ast.AnnAssign)) and current.value is not None:
+                self._keep(current, place)
             stack.extend((child, place) for child in reversed(list(ast.iter_child_nodes(current))))
+
+    def _keep(self, node: ast.Assign | ast.AnnAssign, place: int) -> None:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = {t.attr for t in targets if isinstance(t, ast.Attribute)}
+        if place == 0 or self.definitions[place].is_class:
+            names |= {t.id for t in targets if isinstance(t, ast.Name)}
+        if names and node.value is not None:
+            self.kept.append((names, set(_handed_on(node.value))))
 
     def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
         known, prefixes = contracts.paths(), _prefixes()
@@ -272,6 +281,28 @@ class _Outliner:
                 self.seeds.add(alias.asname or alias.name)
 
 
+def _handed_on(value: ast.expr) -> Iterator[str]:
+    """The names in an expression whose objects it may hand on: not those that it only calls, but classes it calls."""
+    stack: list[ast.AST] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Call):
+            stack.extend(node.args)
+            stack.extend(keyword.value for keyword in node.keywords)
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            if called[:1].isupper():
+                yield called
+            if isinstance(node.func, ast.Call):
+                stack.append(node.func)
+            continue
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        stack.extend(ast.iter_child_nodes(node))
+
+
 def outline(tree: ast.Module, module_name: str) -> Outline:
     """Which definitions of a file may reach a contracted callee."""
     outliner = _Outliner(module_name)
@@ -287,6 +318,9 @@ def outline(tree: ast.Module, module_name: str) -> Outline:
     reaching: set[int] = set()
     names = set(seeds)
     while True:
+        for kept, values in outliner.kept:
+            if values & names:
+                names |= kept
         grown = {d.number for d in definitions if d.number not in reaching and d.used & names}
         if not grown:
             break
@@ -297,11 +331,6 @@ def outline(tree: ast.Module, module_name: str) -> Outline:
             while d.number > 0:
                 names.add(d.name)
                 d = definitions[d.owner]
-    # What a class keeps in `__init__` is used by its other methods under other names.
-    for d in definitions:
-        is_method = d.owner > 0 and definitions[d.owner].is_class
-        if is_method and d.number in reaching and d.name in _CONSTRUCTORS:
-            reaching |= {e.number for e in definitions if e.owner == d.owner}
     # A nested function is interpreted with what its maker left it.
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:

@@ -209,12 +209,12 @@ class State:
 
     def as_changed(self, value: Value) -> Value:
         """A value held outside this state, less what may have been changed since."""
+        if not isinstance(value, (TensorFacts, Items, Repeated, Table, AnyOf)):
+            return value
         for what, touched in self.log:
             if what == "object":
                 value = _replaced(value, touched, forgotten(touched))
-            elif what == "contents":
-                value = without_contents(value)
-        return value
+        return without_contents(value) if _CONTENTS in self.log else value
 
 
 #: ("object" | "name" | "attributes" | "instance" | "contents", what of it)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import narrowing
+from kdacheck.source import boundaries, narrowing
 from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
 from kdacheck.source.module import (
     EXPECTING,
@@ -103,6 +103,8 @@ def _assign(interp: Interpreter, node: cst.Assign, state: State) -> State:
     if is_lazy and any(not isinstance(t.target, (cst.Tuple, cst.List)) for t in node.targets):
         # It runs where it is read, and what it reads may have changed by then.
         value = Repeated(UNKNOWN, "generator")
+    if interp.frame.parameters:
+        boundaries.note_overwriting(interp, node, state)
     for target in node.targets:
         assign(interp, target.target, value, state)
     return state
@@ -258,7 +260,11 @@ def _if(interp: Interpreter, node: cst.If, state: State) -> State | None:
     yes, no = narrowing.split(interp, node.test, state)
     if yes is not None and yes is no:
         no = yes.copy()
-    after = run_suite(interp, suite(node.body), yes) if yes is not None else None
+    after = None
+    if yes is not None:
+        interp.frame.tests.append(node.test)
+        after = run_suite(interp, suite(node.body), yes)
+        interp.frame.tests.pop()
     if no is not None:
         match node.orelse:
             case cst.If():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kdacheck.facts import Dim, TensorFacts
 from kdacheck.facts.dims import symbol
 from kdacheck.source.integers import as_dim
@@ -47,13 +45,12 @@ def make(path: str, arguments: Arguments) -> Code | None:
     return None
 
 
-def apply(module: Code, arguments: Arguments) -> Value | None:
+def apply(module: Code, facts: TensorFacts | None) -> Value | None:
     """What a module makes of its first argument."""
-    if not arguments.positional or not isinstance(arguments.positional[0].value, TensorFacts):
+    if facts is None:
         return None
-    facts = arguments.positional[0].value
     width: Dim | None = module.target[1]
-    if facts.shape is None or not facts.shape:
-        return replace(TensorFacts(), partial={0: facts.partial[0]} if 0 in facts.partial else {})
+    if not facts.shape:
+        return TensorFacts(partial={0: facts.partial[0]} if 0 in facts.partial else {})
     shape = facts.shape if width is None else (*facts.shape[:-1], width)
     return TensorFacts.of(shape, dense=True if width is not None else None, device=facts.device)

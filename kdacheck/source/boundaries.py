@@ -1,0 +1,259 @@
+"""Where sequence boundaries go: which calls of a function get them, and which tensors are packed by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from kdacheck.contracts import Contract
+from kdacheck.contracts.clauses import Boundaries, VFirst
+from kdacheck.contracts.outputs import Output, Result, result_of
+from kdacheck.contracts.tags import K_FIRST, V_FIRST
+from kdacheck.facts import Literal, TensorFacts, Unknown
+from kdacheck.facts.tensors import ASPECTS
+from kdacheck.source.module import blocks, suite
+from kdacheck.source.objects import Argument, is_none
+from kdacheck.source.origins import Made
+from kdacheck.source.state import State, new_handle, opaque
+from kdacheck.source.values import NONE, Items, Value
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+
+#: Tag of tensors that the call of this number packed, followed by the number.
+_PACKED = "packed by "
+
+
+@dataclass(frozen=True)
+class Wired:
+    """A call that was given the boundaries.
+
+    name: the variable that held them, "" for any other expression. operands: the values it worked on.
+    """
+
+    contract: Contract
+    boundaries: Value
+    name: str
+    node: cst.CSTNode
+    operands: tuple[Value, ...]
+
+
+@dataclass
+class Wiring:
+    """The calls with boundaries that one function has made so far, by number."""
+
+    calls: dict[int, Wired] = field(default_factory=dict)
+
+
+def wire(
+    interp: Interpreter,
+    contract: Contract,
+    given: Mapping[str, Argument],
+    node: cst.CSTNode,
+    complete: bool,
+) -> str:
+    """Note a call that gets boundaries; the tag for what it returns, "" for a call that gets none."""
+    law = contract.first(Boundaries)
+    passed = given.get(law.by) if law is not None else None
+    if law is None or passed is None or is_none(passed.value) or not complete:
+        return ""
+    name = passed.node.value if isinstance(passed.node, cst.Name) else ""
+    operands = tuple(given[p].value for p in law.operands if p in given)
+    number = len(interp.wiring.calls) + 1
+    interp.wiring.calls[number] = Wired(contract, passed.value, name, node, operands)
+    return f"{_PACKED}{number}"
+
+
+def dropped_by(
+    interp: Interpreter,
+    contract: Contract,
+    given: Mapping[str, Argument],
+    complete: bool,
+    state: State,
+) -> Wired | None:
+    """The earlier call whose boundaries a call without any should have been given, None where it needs none.
+
+    Either an operand was made by that call, or both work on the same tensors and the boundaries are at hand.
+    """
+    law = contract.first(Boundaries)
+    if law is None or not complete:
+        return None
+    ways = (law.by, *law.instead)
+    if any(way in given and not is_none(given[way].value) for way in ways):
+        return None
+    operands = [given[p].value for p in law.operands if p in given]
+    for number, wired in interp.wiring.calls.items():
+        tag = f"{_PACKED}{number}"
+        made = any(isinstance(v, TensorFacts) and tag in v.tags for v in operands)
+        if made and not _is_known_none(wired, state):
+            return wired
+        same = sum(any(_is_same(v, other) for other in wired.operands) for v in operands)
+        if operands and same == len(operands) and _is_at_hand(wired, state):
+            return wired
+    return None
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    """Whether two values are certainly one object that may well be packed."""
+    handles = [v.handle if isinstance(v, (Unknown, TensorFacts)) else 0 for v in (a, b)]
+    return a is b or (handles[0] != 0 and handles[0] == handles[1])
+
+
+def _is_known_none(wired: Wired, state: State) -> bool:
+    now = state.names.get(wired.name) if wired.name else None
+    return now is not None and is_none(state.resolve(now))
+
+
+def _is_at_hand(wired: Wired, state: State) -> bool:
+    """Whether the variable still holds the boundaries, and they are certainly not None."""
+    now = state.names.get(wired.name) if wired.name else None
+    if now is None or not _is_same(now, wired.boundaries):
+        return False
+    now = state.resolve(now)
+    return isinstance(now, TensorFacts) or (isinstance(now, Unknown) and now.not_none)
+
+
+def packed_tags(tags: frozenset[str], operation: str, source: TensorFacts) -> frozenset[str]:
+    """The tags of a result with those of packing: kept where the operation leaves batch and token axes alone."""
+    others = frozenset(tag for tag in tags if not tag.startswith(_PACKED))
+    if operation not in _KEEPING:
+        return others
+    return others | {tag for tag in source.tags if tag.startswith(_PACKED)}
+
+
+_KEEPING = frozenset(
+    """
+    contiguous clone detach to float half bfloat16 double cuda type requires_grad_ silu sigmoid relu exp neg abs tanh
+    normalize gelu softplus logsigmoid + - * / dropout data unflatten repeat_interleave split chunk unbind
+    """.split()
+)
+
+
+def returned(
+    interp: Interpreter,
+    contract: Contract,
+    given: Mapping[str, Argument],
+    node: cst.CSTNode,
+    complete: bool,
+    tag: str,
+) -> Value:
+    """What a contracted call returns: shapes like those of its arguments, and what is known of states."""
+    result = result_of(contract)
+    if result is None or not complete:
+        return opaque(True)
+    outputs = [_output(interp, contract, given, out, node, tag) for out in _kept(result, given)]
+    if result.alone:
+        return outputs[0] if outputs else NONE
+    return Items(tuple(outputs)) if result.outputs else NONE
+
+
+def _kept(result: Result, given: Mapping[str, Argument]) -> list[Output | None]:
+    return [out for out in result.outputs if out is None or not out.dropped or out.flag in given]
+
+
+def _output(
+    interp: Interpreter,
+    contract: Contract,
+    given: Mapping[str, Argument],
+    out: Output | None,
+    node: cst.CSTNode,
+    tag: str,
+) -> Value:
+    if out is None:
+        return NONE
+    if out.same:
+        return given[out.same].value if out.same in given else opaque(True)
+    made = Made(node, "this call", interp.module)
+    origins = dict.fromkeys(ASPECTS, made)
+    if out.like:
+        like = given[out.like].value if out.like in given else None
+        facts = TensorFacts(origins=origins, handle=new_handle())
+        if isinstance(like, TensorFacts) and like.shape is not None:
+            dtypes = frozenset((out.dtype,)) if out.dtype else like.dtypes
+            facts = TensorFacts(like.shape, dtypes=dtypes, device=like.device, origins=origins)
+        return replace(facts, tags=frozenset((tag,) if tag else ()))
+    law = contract.first(VFirst)
+    if law is None or not law.returns_state:
+        return opaque()
+    order = _order(law, given)
+    if order is None:
+        return opaque()
+    return TensorFacts(tags=frozenset((order,)), origins=origins, handle=new_handle())
+
+
+def _order(law: VFirst, given: Mapping[str, Argument]) -> str | None:
+    """V-first or K-first, None where the flag is not known."""
+    if law.flag is None:
+        return V_FIRST
+    if law.flag not in given:
+        return K_FIRST
+    flag = given[law.flag].value
+    if not isinstance(flag, Literal):
+        return None
+    return V_FIRST if flag.value else K_FIRST
+
+
+def note_overwriting(interp: Interpreter, node: cst.Assign, state: State) -> None:
+    """Note offsets derived from a mask that take the place of those a caller passed.
+
+    The assigned name is a parameter that is None by default and was not touched so far; the value is made from another
+    parameter that the branch tests; and no test of the function looks at both.
+    """
+    frame = interp.frame
+    for name in _assigned(node):
+        first = frame.parameters.get(name)
+        frame.overwritten.pop(name, None)
+        if first is None or not frame.tests or state.names.get(name) is not first:
+            continue
+        tested = {n for test in frame.tests for n in _names(test)}
+        masks = [
+            m for m in _passed(node.value) if m != name and m in frame.parameters and m in tested
+        ]
+        if masks and name not in tested and not _tests_both(interp, masks[0], name):
+            frame.overwritten[name] = (masks[0], node)
+
+
+def _assigned(node: cst.Assign) -> list[str]:
+    found: list[str] = []
+    for target in node.targets:
+        parts = target.target.elements if isinstance(target.target, (cst.Tuple, cst.List)) else ()
+        nodes = [part.value for part in parts] or [target.target]
+        found += [n.value for n in nodes if isinstance(n, cst.Name)]
+    return found
+
+
+def _passed(node: cst.BaseExpression) -> list[str]:
+    """The plain names a call is given."""
+    if not isinstance(node, cst.Call):
+        return []
+    return [arg.value.value for arg in node.args if isinstance(arg.value, cst.Name)]
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Name):
+            found.add(current.value)
+        stack.extend(current.children)
+    return found
+
+
+def _tests_both(interp: Interpreter, mask: str, name: str) -> bool:
+    definition = interp.frame.definition
+    if definition is None:
+        return True
+    stack: list[cst.CSTNode] = list(suite(definition.node.body))
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, cst.SimpleStatementLine):
+            stack.extend(statement.body)
+        if isinstance(statement, (cst.If, cst.Assert)) and {mask, name} <= _names(statement.test):
+            return True
+        for block in blocks(statement):
+            stack.extend(block)
+    return False
