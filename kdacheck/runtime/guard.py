@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kdacheck.runtime import fast, judge, report
+from kdacheck.runtime import contents, fast, judge, report
 from kdacheck.runtime.decorate import UNBOUND
 from kdacheck.runtime.errors import ContractError
 from kdacheck.runtime.levels import COUNT, META, VALUES
@@ -39,7 +39,8 @@ class Guard:
         self.version = version
         self.check = fast.compile_checker(signature)
         self.limit = fast.drift_limit(signature)
-        self._reads = judge.contents_read(signature)
+        self._asked = contents.questions(signature.contract)
+        self._positions = [parameter.name for parameter in signature.contract.positional]
 
     def passes(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
         """Whether the checker passes a call: no rule and no annotation can object."""
@@ -71,8 +72,8 @@ class Guard:
                 sites[frame.f_code.co_filename, frame.f_lineno] += 1
         if not level & (META | VALUES):
             return None
-        if self.passes(args, keywords) and not (
-            level & VALUES and self._reads_some(args, keywords)
+        if self.passes(args, keywords) and (
+            not level & VALUES or self._contents_pass(args, keywords)
         ):
             return None
         error = self.judge(args, keywords, level)
@@ -80,9 +81,12 @@ class Guard:
             ran.broken += 1
         return error
 
-    def _reads_some(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-        given = judge.bind(self.signature, args, keywords).given
-        return any(given.get(name) is not None for name in self._reads)
+    def _contents_pass(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        if not self._asked:
+            return True
+        given = dict(zip(self._positions, args, strict=False))
+        given.update(keywords)
+        return contents.passes(self._asked, given)
 
     def outputs(
         self, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
