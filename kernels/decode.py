@@ -17,40 +17,6 @@ def _variant(name: str, state: Tensor, programs: int) -> str:
     return f"{'wide' if state.element_size() > 2 else 'narrow'}-{size}"
 
 
-LANES = 32
-
-
-def _parts(x: Tensor, *lead: int) -> Tensor:
-    """x with its last axis as [*lead, K // 32, 32], strides kept."""
-    return x.unflatten(-1, (*lead, -1, LANES))
-
-
-def _operands(
-    mixed_qkv: Tensor, a: Tensor, dt_bias: Tensor, initial_state: Tensor
-) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[int, int, int]]:
-    """q, k, v, a, dt_bias and the pool as views with the channels in parts, and the pool's rows a slot, head and part."""
-    value_heads, value_width, width = initial_state.shape[1:]
-    values = value_heads * value_width
-    keys = (mixed_qkv.shape[1] - values) // 2
-    heads = keys // width
-    q, k, v = mixed_qkv.split([keys, keys, values], -1)
-    slot, head, row, _ = initial_state.stride()
-    unit = math.gcd(slot, head, LANES)
-    strides = slot // unit, head // unit, LANES // unit
-    slots = initial_state.shape[0]
-    rows = (slots - 1) * strides[0] + (value_heads - 1) * strides[1]
-    rows += (width // LANES - 1) * strides[2] + 1
-    views = (
-        _parts(q, heads),
-        _parts(k, heads),
-        v.unflatten(-1, (value_heads, value_width)),
-        _parts(a, value_heads),
-        _parts(dt_bias, value_heads),
-        initial_state.as_strided((value_width, rows, LANES), (row, unit, 1)),
-    )
-    return views, strides
-
-
 def launch_packed_decode(
     mixed_qkv: Tensor,
     a: Tensor,
@@ -68,24 +34,19 @@ def launch_packed_decode(
     programs = mixed_qkv.shape[0] * initial_state.shape[1]
     if programs == 0:
         return
-    views, strides = _operands(mixed_qkv, a, dt_bias, initial_state)
-    q, k, v, a, dt_bias, pool = views
     kernel(
         "decode_device", "packed_decode", out, _variant("packed", initial_state, programs)
     )(
-        q,
-        k,
-        v,
+        mixed_qkv,
         a,
         b,
         A_log,
         dt_bias,
-        pool,
+        initial_state,
         ssm_state_indices,
         out.squeeze(1),
         scale,
         0.0 if lower_bound is None else lower_bound,
-        *strides,
         normalize,
         lower_bound is not None,
     )
@@ -114,19 +75,15 @@ def launch_replayssm_decode(
     programs = rows * initial_state.shape[1]
     if programs == 0:
         return
-    views, strides = _operands(mixed_qkv, a.view(rows, -1), dt_bias.view(-1), initial_state)
-    q, k, v, a, dt_bias, pool = views
     kernel(
         "decode_device", "replayssm_decode", out, _variant("replay", initial_state, programs)
     )(
-        q,
-        k,
-        v,
-        a,
+        mixed_qkv,
+        a.view(rows, -1),
         b,
         A_log,
-        dt_bias,
-        pool,
+        dt_bias.view(-1),
+        initial_state,
         d_cache,
         k_cache,
         g_cache,
@@ -136,7 +93,6 @@ def launch_replayssm_decode(
         out.squeeze(1),
         scale,
         0.0 if lower_bound is None else lower_bound,
-        *strides,
         normalize,
         lower_bound is not None,
         force_flush is not None,

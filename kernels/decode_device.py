@@ -11,10 +11,6 @@ write l and W_0 that since S_0::
     S k = S_0 (W_0 k) + sum_l d_l (W_l k_l . k)
 
 one pass over S_0 again, and a few scalars.
-
-The decode kernels see the K channels as P parts of 32: a tile of state is [V, P, 32], whose last axis fills only some lanes
-of a warp and leaves the rest to V. A sum over channels is then mostly within a thread; over [V, K] tiles every row would
-need five shuffles.
 """
 
 from __future__ import annotations
@@ -34,9 +30,7 @@ def _log_decay(
 
 
 def packed_decode(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    mixed: torch.Tensor,
     a: torch.Tensor,
     b: torch.Tensor,
     A_log: torch.Tensor,
@@ -46,60 +40,54 @@ def packed_decode(
     out: torch.Tensor,
     scale: float,
     lower_bound: float,
-    slot_rows: int,
-    head_rows: int,
-    part_rows: int,
     normalize: hl.constexpr,
     bounded: hl.constexpr,
 ) -> None:
-    """One token per row: out [B, HV, V], and the state of its slot in place; a negative slot gives zeros.
-
-    Channels come as [P, 32]: q, k [B, H, P, 32], a [B, HV, P, 32], dt_bias [HV, P, 32]. Part p of value row j of (slot, hv) is
-    ``pool[j, slot * slot_rows + hv * head_rows + p * part_rows]``: Helion takes one index tensor.
-    """
-    H = hl.specialize(q.size(1))
-    HV = hl.specialize(v.size(1))
-    V = hl.specialize(v.size(2))
-    P = hl.specialize(q.size(2))
-    hl.specialize(q.size(3))
+    """One token per row: out [B, HV, V], and the state of its slot in place; a negative slot gives zeros."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
+    H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_span in hl.tile([q.size(0), HV, V], block_size=[1, 1, span]):
+    for tile_b, tile_head, tile_span in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, span]
+    ):
         row = tile_b.id
         hv = tile_head.id
         h = hv // (HV // H)
+        key = hl.arange(K)
         slot = slots[row].to(torch.int64)
         # What does not wait for the slot is loaded before it is known.
-        query = q[row, h, :, :].float()
-        key = k[row, h, :, :].float()
-        raw = a[row, hv, :, :].float() + dt_bias[hv, :, :].float()
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
         decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
         beta = torch.sigmoid(b[row, hv].float())
         if normalize:
-            query = query * torch.rsqrt((query * query).sum(-1).sum(-1) + 1e-6)
-            key = key * torch.rsqrt((key * key).sum(-1).sum(-1) + 1e-6)
-        query = query * scale
-        own = (key * query).sum(-1).sum(-1)
-        faded_key = decay * key
-        faded_query = decay * query
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
+        faded_k = decay * k
+        faded_q = decay * q
         if slot >= 0:
-            parts = slot * slot_rows + hv * head_rows + hl.arange(P) * part_rows
             for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
-                state = pool[tile_v, parts, :].float()
-                recalled = (state * faded_key[None, :, :]).sum(1).sum(-1)
-                read = (state * faded_query[None, :, :]).sum(1).sum(-1)
-                write = beta * (v[row, hv, tile_v].float() - recalled)
+                state = pool[slot, hv, tile_v, :].float()
+                v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                recalled = (state * faded_k[None, :]).sum(-1)
+                read = (state * faded_q[None, :]).sum(-1)
+                write = beta * (v - recalled)
                 out[row, hv, tile_v] = (read + write * own).to(out.dtype)
-                state = state * decay[None, :, :] + write[:, None, None] * key[None, :, :]
-                pool[tile_v, parts, :] = state.to(pool.dtype)
+                state = state * decay[None, :] + write[:, None] * k[None, :]
+                pool[slot, hv, tile_v, :] = state.to(pool.dtype)
         else:
             out[row, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
 def replayssm_decode(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
+    mixed: torch.Tensor,
     a: torch.Tensor,
     b: torch.Tensor,
     A_log: torch.Tensor,
@@ -114,89 +102,83 @@ def replayssm_decode(
     out: torch.Tensor,
     scale: float,
     lower_bound: float,
-    slot_rows: int,
-    head_rows: int,
-    part_rows: int,
     normalize: hl.constexpr,
     bounded: hl.constexpr,
     forced: hl.constexpr,
 ) -> None:
-    """One token per row against a ring of past writes; a full ring, or force_flush, folds them into the state.
-
-    Channels and pool come as in `packed_decode`.
-    """
-    H = hl.specialize(q.size(1))
-    HV = hl.specialize(v.size(1))
-    V = hl.specialize(v.size(2))
-    P = hl.specialize(q.size(2))
-    Q = hl.specialize(q.size(3))
+    """One token per row against a ring of past writes; a full ring, or force_flush, folds them into the state."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
     L = hl.specialize(d_cache.size(2))
     ring = helion.next_power_of_2(L)
+    H = hl.specialize(k_cache.size(1))
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_span in hl.tile([q.size(0), HV, V], block_size=[1, 1, span]):
+    for tile_b, tile_head, tile_span in hl.tile(
+        [mixed.size(0), HV, V], block_size=[1, 1, span]
+    ):
         row = tile_b.id
         hv = tile_head.id
         h = hv // (HV // H)
-        channel = hl.arange(P * Q)
+        key = hl.arange(K)
         past = hl.arange(ring)
         slot = slots[row].to(torch.int64)
         filled = write_pos[row].to(torch.int32)
-        query = q[row, h, :, :].float()
-        key = k[row, h, :, :].float()
-        raw = a[row, hv, :, :].float() + dt_bias[hv, :, :].float()
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
         gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
         beta = torch.sigmoid(b[row, hv].float())
         if normalize:
-            query = query * torch.rsqrt((query * query).sum(-1).sum(-1) + 1e-6)
-            key = key * torch.rsqrt((key * key).sum(-1).sum(-1) + 1e-6)
-        query = query * scale
-        own = (key * query).sum(-1).sum(-1)
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
         flush = filled == L - 1
         if forced:
             flush = flush | (force_flush[row] != 0)
         if slot >= 0:
-            parts = slot * slot_rows + hv * head_rows + hl.arange(P) * part_rows
+            # Newest first: the decay since a write is summed as the loop goes back, and empty places cost nothing.
+            since = gate
+            met_k = hl.zeros([ring], dtype=torch.float32)
+            met_q = hl.zeros([ring], dtype=torch.float32)
+            for back in range(filled):
+                at = filled - 1 - back
+                aged = k_cache[slot, h, at, :].float() * torch.exp(since)
+                met_k = torch.where(past == at, (aged * k).sum(-1), met_k)
+                met_q = torch.where(past == at, (aged * q).sum(-1), met_q)
+                since = since + g_cache[slot, hv, at, :].float()
+            kept = torch.exp(since)
             held = (past < filled)[:, None]
-            old_g = hl.load(g_cache, [slot, hv, past, channel], extra_mask=held)
-            old_g = old_g.float().reshape(ring, P, Q)
-            old_k = hl.load(k_cache, [slot, h, past, channel], extra_mask=held)
-            old_k = old_k.float().reshape(ring, P, Q)
-            total = old_g.sum(0) + gate
-            # min: the rounding of a running sum must not let an old write grow.
-            since = torch.clamp_max(total[None, :, :] - torch.cumsum(old_g, 0), 0.0)
-            aged = old_k * torch.exp(since)
-            kept = torch.exp(total)
-            met_key = (aged * key[None, :, :]).sum(-1).sum(-1)
-            met_query = (aged * query[None, :, :]).sum(-1).sum(-1)
-            kept_key = kept * key
-            kept_query = kept * query
+            kept_k = kept * k
+            kept_q = kept * q
             if flush == 0:
                 if tile_span.begin == 0:
-                    g_cache[slot, hv, filled, :] = gate.reshape(P * Q)
+                    g_cache[slot, hv, filled, :] = gate
                     if hv % (HV // H) == 0:
-                        k_cache[slot, h, filled, :] = key.reshape(P * Q).to(k_cache.dtype)
+                        k_cache[slot, h, filled, :] = k.to(k_cache.dtype)
             for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
-                state = pool[tile_v, parts, :].float()
+                state = pool[slot, hv, tile_v, :].float()
                 # The reshape does nothing on the chip; the interpreter keeps an axis for slot.
                 old_d = hl.load(d_cache, [slot, hv, past, tile_v.index], extra_mask=held)
                 old_d = old_d.float().reshape(ring, tile_v.block_size)
-                recalled = (state * kept_key[None, :, :]).sum(1).sum(-1)
-                recalled = recalled + (old_d * met_key[:, None]).sum(0)
-                read = (state * kept_query[None, :, :]).sum(1).sum(-1)
-                read = read + (old_d * met_query[:, None]).sum(0)
-                write = beta * (v[row, hv, tile_v].float() - recalled)
+                v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                recalled = (state * kept_k[None, :]).sum(-1) + (old_d * met_k[:, None]).sum(0)
+                read = (state * kept_q[None, :]).sum(-1) + (old_d * met_q[:, None]).sum(0)
+                write = beta * (v - recalled)
                 out[row, hv, tile_v] = (read + write * own).to(out.dtype)
                 if flush:
-                    state = state * kept[None, :, :] + write[:, None, None] * key[None, :, :]
-                    left = total
-                    for step in range(filled):
-                        left = left - g_cache[slot, hv, step, :].float().reshape(P, Q)
-                        rank_one = k_cache[slot, h, step, :].float().reshape(P, Q)
-                        rank_one = rank_one * torch.exp(torch.clamp_max(left, 0.0))
-                        old = d_cache[slot, hv, step, tile_v].float()
-                        state = state + old[:, None, None] * rank_one[None, :, :]
-                    pool[tile_v, parts, :] = state.to(pool.dtype)
+                    state = state * kept[None, :] + write[:, None] * k[None, :]
+                    left = gate
+                    for again in range(filled):
+                        place = filled - 1 - again
+                        rank_one = k_cache[slot, h, place, :].float() * torch.exp(left)
+                        old = d_cache[slot, hv, place, tile_v].float()
+                        state = state + old[:, None] * rank_one[None, :]
+                        left = left + g_cache[slot, hv, place, :].float()
+                    pool[slot, hv, tile_v, :] = state.to(pool.dtype)
                 else:
                     d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
         else:
