@@ -178,7 +178,9 @@ def _tensor_method(
         return opaque(True)
     if name.endswith("_") and not name.startswith("_"):
         state.forget_contents()
-        return replace(facts, values=None, tags=frozenset())
+        changed = replace(facts, values=None, tags=frozenset())
+        state.rename(receiver, changed)
+        return changed
     if not arguments.known:
         return unknown_call(interp, arguments, state)
     result = torch.call_method(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
 from kdacheck.source.values import AnyOf, Items, Repeated, ShapeOf, Table, Value
@@ -211,10 +212,13 @@ class State:
         """A value held outside this state, less what may have been changed since."""
         if not isinstance(value, (TensorFacts, Items, Repeated, Table, AnyOf)):
             return value
+        objects = {id(part) for part in _parts(value)}
+        written = False
         for what, touched in self.log:
-            if what == "object":
+            if what == "object" and id(touched) in objects:
                 value = _replaced(value, touched, forgotten(touched))
-        return without_contents(value) if _CONTENTS in self.log else value
+            written = written or what == "contents"
+        return without_contents(value) if written else value
 
 
 #: ("object" | "name" | "attributes" | "instance" | "contents", what of it)
@@ -231,6 +235,22 @@ def forgotten(value: Value) -> Value:
             return Repeated(Unknown(), kind)
         case _:
             return opaque(not_none=True)
+
+
+def _parts(value: Value) -> Iterator[Value]:
+    """A value and everything in it."""
+    yield value
+    match value:
+        case Items(items) | AnyOf(items):
+            inner: Iterable[Value] = items
+        case Repeated(element):
+            inner = (element,)
+        case Table(entries, _, maybe):
+            inner = (*entries.values(), *maybe.values())
+        case _:
+            return
+    for part in inner:
+        yield from _parts(part)
 
 
 def _replaced(value: Value, old: Value, new: Value) -> Value:
@@ -263,10 +283,14 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
     return value
 
 
+#: Tags of what was done to the axes of a tensor, whatever is written into it.
+AXIS_TAGS = frozenset((BATCH_CUT, HEAD_FIRST, "token-major", K_FIRST, V_FIRST))
+
+
 def without_contents(value: Value) -> Value:
     match value:
-        case TensorFacts(values=contents, tags=tags) if contents is not None or tags:
-            return replace(value, values=None, tags=frozenset())
+        case TensorFacts(values=contents, tags=tags) if contents is not None or tags - AXIS_TAGS:
+            return replace(value, values=None, tags=tags & AXIS_TAGS)
         case Items(items, kind) if any(without_contents(v) is not v for v in items):
             return Items(tuple(without_contents(v) for v in items), kind)
         case Table(entries, opened, maybe) if any(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -218,6 +219,8 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
                 state.rename(owner, Repeated(UNKNOWN, kind))
         case TensorFacts() | Unknown():
             state.forget_contents()
+            if isinstance(owner, TensorFacts) and owner.tags:
+                state.rename(owner, replace(owner, values=None, tags=frozenset()))
             if isinstance(owner, Unknown) and owner.handle:
                 state.forget_attributes(owner.handle)
         case Code(kind="instance", target=Instance() as instance):
@@ -356,6 +359,12 @@ def _settle(
 ) -> State | None:
     """Widen `head` until a pass through the loop adds nothing to it; the states that break out of the loop."""
     broken: State | None = None
+    if interp.spent:
+        _havoc(
+            head, {name for name in head.names if name in names or isinstance(name, tuple)}, names
+        )
+        _havoc(head, {k for k, v in head.names.items() if isinstance(v, (Table, Items))}, names)
+        return head.copy()
     for number in range(MAX_PASSES):
         with interp.quiet(), interp.loop() as loop:
             again = enter(head.copy())
