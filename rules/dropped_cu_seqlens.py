@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.tags import DROPPED
+from kdacheck.contracts.tags import DROPPED, SWALLOWED
 from kdacheck.rule import Rule, Violation
 
 
@@ -17,6 +17,14 @@ def check(call: Call) -> Iterator[Violation]:
                 f"`{name}` is not passed, although `{sibling}` gets the sequence boundaries of the same tokens",
                 parameter=name,
                 remedy=f"pass the boundaries here too: `{name}=...`",
+            )
+        if note.startswith(SWALLOWED):
+            function = note.removeprefix(SWALLOWED)
+            yield Violation(
+                f"`{name}` never arrives: it is read from **kwargs, and `{function}` takes **kwargs without "
+                f"passing them on",
+                parameter=name,
+                remedy="pass `**kwargs` on",
             )
 
 

@@ -43,6 +43,14 @@ def check(call: Call) -> Iterator[Violation]:
             )
 
 
+def scattered(read: str, written: str) -> Violation:
+    """A state that goes back to its pool in another order than it was read from there."""
+    return Violation(
+        f"the state was read from here as it lies, {_AXES[read]}, and is written back {_AXES[written]}",
+        remedy="transpose on gather and on scatter, or on neither",
+    )
+
+
 def _remedy(call: Call, name: str) -> str:
     flags = [law.flag for law in call.contract.each(VFirst) if name in law.states and law.flag]
     flag = f", or set {flags[0]} alike in both calls" if flags else ""

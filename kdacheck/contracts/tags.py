@@ -30,6 +30,8 @@ CLAMPED_PADDING = "clamped-padding"
 V_FIRST = "v-first"
 K_FIRST = "k-first"
 
-#: Notes of `Call.notes` on the boundaries, each followed by a name: the sibling that got them, the mask that made them.
+#: Notes of `Call.notes` on the boundaries, each followed by a name: the sibling that got them, the function whose
+#: `**kwargs` end there, the mask that made them.
 DROPPED = "dropped, unlike "
+SWALLOWED = "swallowed by "
 OVERWRITTEN = "overwritten from "

@@ -14,7 +14,7 @@ from kdacheck.contracts.outputs import Output, Result, result_of
 from kdacheck.contracts.tags import K_FIRST, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.facts.tensors import ASPECTS
-from kdacheck.source.module import blocks, suite
+from kdacheck.source.module import Definition, blocks, suite
 from kdacheck.source.objects import Argument, is_none
 from kdacheck.source.origins import Made
 from kdacheck.source.state import State, new_handle, opaque
@@ -43,9 +43,11 @@ class Wired:
 
 @dataclass
 class Wiring:
-    """The calls with boundaries that one function has made so far, by number."""
+    """What the calls of one function have been given so far. calls: those with boundaries, by number."""
 
     calls: dict[int, Wired] = field(default_factory=dict)
+    #: `pool[slots]` as written -> the callee that got it, and the order in which it reads states.
+    gathered: dict[str, tuple[Contract, str]] = field(default_factory=dict)
 
 
 def wire(
@@ -94,6 +96,31 @@ def dropped_by(
         if operands and same == len(operands) and _is_at_hand(wired, state):
             return wired
     return None
+
+
+def swallowed_by(interp: Interpreter, passed: Argument | None) -> str:
+    """The function whose `**kwargs` end before they reach a callee that reads the boundaries from its own, else ""."""
+    if passed is None or not is_none(passed.value) or len(interp.frames) < 2:
+        return ""
+    reader, caller = interp.frames[-1].definition, interp.frames[-2].definition
+    if reader is None or caller is None:
+        return ""
+    match passed.node:
+        case cst.Call(func=cst.Attribute(cst.Name(table), cst.Name("get" | "pop"))):
+            pass
+        case _:
+            return ""
+    if table != _star_keywords(reader):
+        return ""
+    name = _star_keywords(caller)
+    used = {n for statement in suite(caller.node.body) for n in _names(statement)}
+    return caller.qualified if name and name not in used else ""
+
+
+def _star_keywords(definition: Definition) -> str:
+    node = definition.node
+    param = node.params.star_kwarg if isinstance(node, cst.FunctionDef) else None
+    return param.name.value if param is not None else ""
 
 
 def _is_same(a: Value, b: Value) -> bool:
@@ -257,3 +284,29 @@ def _tests_both(interp: Interpreter, mask: str, name: str) -> bool:
         for block in blocks(statement):
             stack.extend(block)
     return False
+
+
+def note_gather(interp: Interpreter, contract: Contract, given: Mapping[str, Argument]) -> None:
+    """Note a state that a call is given as it lies in a pool: `initial_state=pool[slots]`."""
+    law = contract.first(VFirst)
+    order = _order(law, given) if law is not None else None
+    for name in law.states if law is not None else ():
+        node = given[name].node if name in given else None
+        if order is not None and isinstance(node, cst.Subscript):
+            interp.wiring.gathered[_EMPTY.code_for_node(node)] = (contract, order)
+
+
+def scattered(
+    interp: Interpreter, target: cst.Subscript, value: Value
+) -> tuple[Contract, str, str] | None:
+    """(callee, order read, order written) where a state goes back to its pool in another order than it was read."""
+    if not isinstance(value, TensorFacts) or not interp.wiring.gathered:
+        return None
+    found = interp.wiring.gathered.get(_EMPTY.code_for_node(target))
+    written = next((tag for tag in (K_FIRST, V_FIRST) if tag in value.tags), None)
+    if found is None or written is None or written == found[1]:
+        return None
+    return (*found, written)
+
+
+_EMPTY = cst.Module([])

@@ -467,7 +467,8 @@ class Interpreter:
         if not instance.exact and self._is_overridden(instance.cls, name):
             return self.memo(key, state)
         method = instance.cls.method(name)
-        if method is not None and self.module.changes.assigners(name):
+        changes = self.module.changes
+        if method is not None and (changes.assigners(name) or name in changes.own):
             return self.memo(key, state)
         if method is not None:
             owner, definition = method
@@ -511,14 +512,18 @@ class Interpreter:
         changes = self.module.changes
         if changes.everything:
             return True
-        assigners = changes.assigners(name)
-        if not assigners:
+        own = changes.own.get(name, frozenset())
+        others = changes.assigners(name)
+        if not own and not others:
             return False
-        methods = [c.definition.methods for c in cls.lineage()]
-        return bool(
-            assigners
-            - {m[n].number for m in methods for n in ("__init__", "__post_init__") if n in m}
-        )
+        lineage = cls.lineage()
+        methods = [c.definition.methods for c in lineage]
+        constructors = {
+            m[n].number for m in methods for n in ("__init__", "__post_init__") if n in m
+        }
+        kin = [c for c in self._classes.values() if c in lineage or cls in c.lineage()]
+        related = {m.number for c in kin for m in c.definition.methods.values()}
+        return bool((others | own & related) - constructors)
 
     def _is_overridden(self, cls: Class, name: str) -> bool:
         """Whether a subclass in the file gives the attribute another value."""

@@ -11,9 +11,10 @@ import libcst as cst
 from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
 from kdacheck.contracts.clauses import Boundaries
-from kdacheck.contracts.tags import DROPPED, OVERWRITTEN
+from kdacheck.contracts.tags import DROPPED, OVERWRITTEN, SWALLOWED
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
+from kdacheck.rules import state_layout
 from kdacheck.source import boundaries
 from kdacheck.source.module import Definition, Module
 from kdacheck.source.objects import Argument, Arguments
@@ -62,6 +63,7 @@ def judge(
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
     if not interp.silence and not state.muted:
         _report(interp, path, contract, version, bound, node, state, wired)
+    boundaries.note_gather(interp, contract, bound.given)
     whole = bound.complete and not bound.maybe
     tag = boundaries.wire(interp, contract, bound.given, node, whole)
     return boundaries.returned(interp, contract, bound.given, node, whole, tag)
@@ -133,6 +135,30 @@ def _report(
             )
 
 
+def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
+    """Report a state that is written back to its pool with K and V in each other's place."""
+    found = boundaries.scattered(interp, target, value)
+    rule = rules.find("KDA403")
+    if found is None or rule is None or interp.silence or state.muted:
+        return
+    contract, read, written = found
+    interp.found.append(
+        Found(
+            rule,
+            state_layout.scattered(read, written),
+            contract.paths[0],
+            contract,
+            "",
+            target,
+            target,
+            None,
+            tuple(interp.chain),
+            interp.module,
+            interp.root,
+        )
+    )
+
+
 def _notes(
     interp: Interpreter, contract: Contract, bound: _Bound, wired: boundaries.Wired | None
 ) -> dict[str, str]:
@@ -143,6 +169,9 @@ def _notes(
     if wired is not None:
         return {law.by: DROPPED + wired.contract.name}
     passed = bound.given.get(law.by)
+    swallower = boundaries.swallowed_by(interp, passed)
+    if swallower:
+        return {law.by: SWALLOWED + swallower}
     if passed is not None and isinstance(passed.node, cst.Name):
         mask = interp.frame.overwritten.get(passed.node.value)
         if mask is not None:

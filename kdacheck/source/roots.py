@@ -8,6 +8,7 @@ import libcst as cst
 
 from kdacheck.facts import Dim, Literal
 from kdacheck.source import statements
+from kdacheck.source.boundaries import Wiring
 from kdacheck.source.calls import gather
 from kdacheck.source.frames import BUDGET, Frame
 from kdacheck.source.functions import fixture_value, takes_fixtures
@@ -25,6 +26,7 @@ def run_root(
     assert isinstance(node, cst.FunctionDef)
     state = State()
     interp.limit = interp.steps + BUDGET
+    interp.wiring = Wiring()
     decorators = [d for outer in definition.within for d in outer.decorators]
     if any(_replaces_kernels(d) for d in decorators) or interp.module.is_expected_to_fail:
         state.muted += 1

@@ -95,6 +95,7 @@ class Changes:
     in_place: number of a definition -> names whose objects it changes in place.
     touched: number of a definition -> names of enclosing scopes whose objects it changes in place.
     assigned: attribute -> numbers of the definitions that assign it on any object; `*` stands for every attribute.
+    own: attribute -> numbers of the methods that assign it on the object they were called on.
     held: attributes whose objects some definition changes in place.
     everything: nothing is known, and anything may change anywhere.
     """
@@ -103,6 +104,7 @@ class Changes:
     in_place: Mapping[int, frozenset[str]] = field(default_factory=dict)
     touched: Mapping[int, frozenset[str]] = field(default_factory=dict)
     assigned: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    own: Mapping[str, frozenset[int]] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
     everything: bool = False
 
@@ -142,6 +144,8 @@ class _Definition:
     declared: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    receiver: str = ""
     held: set[str] = field(default_factory=set)
 
     def note_changes(self, node: ast.AST) -> None:
@@ -152,7 +156,8 @@ class _Definition:
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self.declared.update(names)
             case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
-                self.attributes.add(attr)
+                is_own = isinstance(owner, ast.Name) and owner.id == self.receiver
+                (self.own if is_own else self.attributes).add(attr)
                 if attr == "data" and isinstance(owner, ast.Attribute):
                     self.attributes.add(owner.attr)
                 self._changes_object(owner)
@@ -233,7 +238,10 @@ class _Outliner:
                 children = [(child, number) for child in current.body]
                 self.definitions[place].bound.add(current.name)
                 if not isinstance(current, ast.ClassDef):
-                    self.definitions[number].bound.update(_parameters(current.args))
+                    names = list(_parameters(current.args))
+                    self.definitions[number].bound.update(names)
+                    if names and self.definitions[place].is_class:
+                        self.definitions[number].receiver = names[0]
                 outer = [*current.decorator_list]
                 if isinstance(current, ast.ClassDef):
                     outer += current.bases
@@ -347,9 +355,12 @@ def _parameters(args: ast.arguments) -> Iterator[str]:
 def _changes(definitions: Sequence[_Definition]) -> Changes:
     functions = [d for d in definitions if d.number and not d.is_class]
     assigned: dict[str, set[int]] = {}
+    own: dict[str, set[int]] = {}
     for definition in definitions:
         for name in definition.attributes:
             assigned.setdefault(name, set()).add(definition.number)
+        for name in definition.own:
+            own.setdefault(name, set()).add(definition.number)
     return Changes(
         rebound={d.number: frozenset(d.declared) for d in functions if d.declared},
         in_place={d.number: frozenset(d.changed) for d in functions if d.changed},
@@ -357,6 +368,7 @@ def _changes(definitions: Sequence[_Definition]) -> Changes:
             d.number: frozenset(d.changed - d.bound) for d in functions if d.changed - d.bound
         },
         assigned={name: frozenset(found) for name, found in assigned.items()},
+        own={name: frozenset(found) for name, found in own.items()},
         held=frozenset[str]().union(*(d.held for d in definitions)),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import boundaries, narrowing
+from kdacheck.source import boundaries, judge, narrowing
 from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
 from kdacheck.source.module import (
     EXPECTING,
@@ -198,6 +198,7 @@ def _unpack(
 
 
 def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
+    judge.judge_scatter(interp, target, value, state)
     owner = state.settle(interp.evaluate(target.value, state))
     match owner:
         case Table():
