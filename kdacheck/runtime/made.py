@@ -186,7 +186,10 @@ def _annotated(text: str, call: Call, given: Mapping[str, Any]) -> Tensor | None
     annotation = parse(text)
     if annotation.others or (not annotation.tensors and not annotation.optional):
         raise NoOutputsError(f"no shape is known of a result `{text}`")
-    if not annotation.tensors or (annotation.optional and call.on("output_final_state") is False):
+    if not annotation.tensors:
+        return None
+    flag = "output_final_state"
+    if annotation.optional and flag in call.contract.by_name and call.on(flag) is False:
         return None
     spec = annotation.tensors[0]
     for name, fact in call.tensors():

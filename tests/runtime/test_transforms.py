@@ -1,0 +1,256 @@
+"""Contracted functions under what torch does to functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch._dynamo.testing import CompileCounter
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+import kdacheck
+from kdacheck.clauses import Dense, Packed, SameDevice
+from tests.runtime.contracted import arguments, attend
+
+CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+def pair(*shape: int, **changes: Any) -> tuple[Tensor, Tensor]:
+    return torch.randn(shape, **changes), torch.randn(shape, **changes)
+
+
+@kdacheck.contract(Packed(("q", "k"), by="cu"), Dense(("k",)), SameDevice())
+def dot(
+    q: Float[Tensor, "B T K"], k: Float[Tensor, "B T K"], cu: Tensor | None = None
+) -> Float[Tensor, "B T"]:
+    return (q * k).sum(-1)
+
+
+def undecorated(q: Tensor, k: Tensor, cu: Tensor | None = None) -> Tensor:
+    return (q * k).sum(-1)
+
+
+def model(function: Any, q: Tensor, k: Tensor) -> Tensor:
+    return function(q * 2, k + 1).relu()
+
+
+def graphs(
+    function: Any, *, dynamic: bool | None, shapes: list[tuple[int, ...]]
+) -> tuple[int, int]:
+    """How many graphs are compiled, and of how many operations, for calls with these shapes."""
+    torch._dynamo.reset()
+    counter = CompileCounter()
+
+    def run(q: Tensor, k: Tensor) -> Tensor:
+        return model(function, q, k)
+
+    compiled = torch.compile(run, backend=counter, fullgraph=True, dynamic=dynamic)
+    for shape in shapes:
+        q, k = pair(*shape)
+        torch.testing.assert_close(compiled(q, k), model(undecorated, q, k))
+    return counter.frame_count, counter.op_count
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("level", ["meta", "values", "off"])
+def test_no_graph_break_and_no_recompile(dynamic: bool | None, level: Any) -> None:
+    shapes = [(1, 4, 8), (1, 4, 8), (1, 6, 8), (1, 9, 8), (2, 9, 8), (3, 5, 8)]
+    with kdacheck.checking(level):
+        ours = graphs(dot, dynamic=dynamic, shapes=shapes)
+    assert ours == graphs(undecorated, dynamic=dynamic, shapes=shapes)
+
+
+def test_a_level_that_changes_recompiles_nothing() -> None:
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(lambda q, k: dot(q, k), backend=counter, fullgraph=True)
+    q, k = pair(1, 4, 8)
+    for level in ("meta", "off", "values", "meta"):
+        with kdacheck.checking(level):  # type: ignore[arg-type]
+            compiled(q, k)
+    assert counter.frame_count == 1
+
+
+def test_marked_dynamic_sizes_stay_dynamic() -> None:
+    torch._dynamo.reset()
+    q, k = pair(4, 6, 8)
+    for value in (q, k):
+        torch._dynamo.mark_dynamic(value, 0)
+        torch._dynamo.mark_dynamic(value, 1)
+    compiled = torch.compile(lambda q, k: dot(q, k), backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(q, k), undecorated(q, k))
+
+
+def test_export() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, q: Tensor, k: Tensor) -> Tensor:
+            return dot(q, k)
+
+    q, k = pair(4, 6, 8)
+    batch, tokens = torch.export.Dim("batch"), torch.export.Dim("tokens")
+    sizes = {0: batch, 1: tokens}
+    for strict in (True, False):
+        program = torch.export.export(
+            Module(), (q, k), dynamic_shapes=(sizes, sizes), strict=strict
+        )
+        again = pair(3, 5, 8)
+        torch.testing.assert_close(program.module()(*again), undecorated(*again))
+
+
+def test_compiled_without_fullgraph_gives_no_false_alarm() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda q, k: dot(q, k), backend="eager")
+    for tokens in (3, 4, 5, 6):
+        q, k = pair(1, tokens, 8)
+        torch.testing.assert_close(compiled(q, k), undecorated(q, k))
+
+
+def test_in_a_custom_op_every_call_is_checked_also_under_compile() -> None:
+    @torch.library.custom_op(
+        "kdacheck_tests::dot", mutates_args=(), schema="(Tensor q, Tensor k) -> Tensor"
+    )
+    @kdacheck.contract(Dense(("k",)), SameDevice())
+    def op(q: Float[Tensor, "B T K"], k: Float[Tensor, "B T K"]) -> Tensor:
+        return (q * k).sum(-1)
+
+    @op.register_fake
+    @kdacheck.contract()
+    def _(q: Float[Tensor, "B T K"], k: Float[Tensor, "B T K"]) -> Tensor:
+        return q.new_empty(q.shape[:2])
+
+    q, k = pair(1, 4, 8)
+    torch.testing.assert_close(op(q, k), undecorated(q, k))
+    with pytest.raises(kdacheck.ContractError, match="KDA201"):
+        op(q, k.transpose(1, 2).contiguous().transpose(1, 2))
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(lambda q, k: op(q, k) + 1, backend=counter, fullgraph=True)
+    torch.testing.assert_close(compiled(q, k), undecorated(q, k) + 1)
+    with pytest.raises(kdacheck.ContractError, match="KDA201"):
+        compiled(q, torch.randn(1, 8, 4).transpose(1, 2))
+
+
+def test_make_fx_is_judged_without_a_guard() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    q, k = pair(4, 6, 8)
+    traced = make_fx(lambda q, k: dot(q, k), tracing_mode="symbolic")(q, k)
+    again = pair(3, 5, 8)
+    torch.testing.assert_close(traced(*again), undecorated(*again))
+    with pytest.raises(kdacheck.ContractError, match="KDA203"):
+        make_fx(lambda q, k: dot(q, k), tracing_mode="symbolic")(q, k[:, :5])
+
+
+def test_autograd() -> None:
+    q, k = pair(1, 4, 8, requires_grad=True)
+    dot(q, k).sum().backward()
+    assert q.grad is not None
+    torch.testing.assert_close(q.grad, k.detach())
+    torch.autograd.gradcheck(dot, pair(1, 2, 3, dtype=torch.float64, requires_grad=True))
+
+
+def test_parameters_and_inference_mode() -> None:
+    with torch.inference_mode():
+        q, k = pair(1, 4, 8)
+        dot(q, k)
+        with kdacheck.checking("values"):
+            attend(**arguments())
+        with pytest.raises(kdacheck.ContractError, match="KDA203"):
+            dot(q, k[:, :3])
+    dot(torch.nn.Parameter(torch.zeros(1, 4, 8)), torch.zeros(1, 4, 8))
+
+
+def test_function_transforms() -> None:
+    q, k = pair(3, 1, 4, 8)
+    expected = torch.stack([undecorated(a, b) for a, b in zip(q, k, strict=True)])
+    for level in ("meta", "values"):
+        with kdacheck.checking(level):  # type: ignore[arg-type]
+            torch.testing.assert_close(torch.vmap(dot)(q, k), expected)
+            torch.func.grad(lambda q: dot(q, k[0]).sum())(q[0])
+            torch.func.jvp(lambda q: dot(q, k[0]), (q[0],), (q[0],))
+            torch.func.jacrev(dot)(q[0], k[0])
+    with pytest.raises(kdacheck.ContractError, match="KDA203"):
+        torch.vmap(dot)(q, k[..., :3])
+    with pytest.raises(kdacheck.ContractError, match="KDA001"):
+        torch.vmap(lambda q, k: dot(q, k, torch.zeros(2)))(*pair(3, 2, 4, 8))
+
+
+def test_fake_and_meta_tensors_are_checked_like_real_ones() -> None:
+    with FakeTensorMode():
+        q, k = pair(1, 4, 8)
+        assert dot(q, k).shape == (1, 4)
+        with pytest.raises(kdacheck.ContractError, match="KDA201"):
+            dot(q, torch.randn(1, 8, 4).transpose(1, 2))
+    q, k = pair(1, 4, 8, device="meta")
+    assert dot(q, k).shape == (1, 4)
+    with pytest.raises(kdacheck.ContractError, match="KDA203"):
+        dot(q, k[:, :3])
+    with pytest.raises(kdacheck.ContractError, match="KDA206"):
+        dot(q, torch.randn(1, 4, 8))
+
+
+def test_subclasses_of_tensor() -> None:
+    class Named(Tensor):
+        pass
+
+    q, k = (value.as_subclass(Named) for value in pair(1, 4, 8))
+    assert type(dot(q, k)) is Named
+    with pytest.raises(kdacheck.ContractError, match="KDA203"):
+        dot(q, k[:, :3])
+
+
+def test_other_layouts_are_said_no_untruth_of() -> None:
+    q, k = pair(1, 4, 8)
+    dot(q.to_sparse(), k)
+    nested = torch.nested.nested_tensor([torch.zeros(4, 8)], layout=torch.jagged)
+    with pytest.raises((kdacheck.ContractError, RuntimeError, TypeError)):
+        dot(nested, torch.zeros(2, 2))
+
+
+def test_local_shards_of_a_distributed_tensor(tmp_path: Any) -> None:
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        pytest.skip("torch is built without distributed")
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        mesh = init_device_mesh("cpu", (1,))
+        q, k = (distribute_tensor(value, mesh, [Shard(1)]) for value in pair(1, 4, 8))
+        assert dot(q.to_local(), k.to_local()).shape == (1, 4)
+        assert dot(q, k).shape == (1, 4)
+        with pytest.raises(kdacheck.ContractError, match="KDA203"):
+            dot(q.to_local(), k.to_local()[:, :3])
+    finally:
+        dist.destroy_process_group()
+
+
+@CUDA
+def test_cuda_tensors_and_graphs() -> None:
+    q, k = pair(1, 4, 8, device="cuda")
+    cu = torch.tensor([0, 4], device="cuda")
+    dot(q, k, cu)
+    with pytest.raises(kdacheck.ContractError, match="KDA206"):
+        dot(q, k.cpu())
+    given = {n: v.cuda() if isinstance(v, Tensor) else v for n, v in arguments().items()}
+    for level in ("meta", "values"):
+        graph = torch.cuda.CUDAGraph()
+        with kdacheck.checking(level), torch.cuda.graph(graph):  # type: ignore[arg-type]
+            out = attend(**given)
+        graph.replay()
+        torch.testing.assert_close(out, given["v"] * 0.5)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        attend(**given)
+        with pytest.raises(kdacheck.ContractError):
+            attend(**given | {"dt_bias": given["dt_bias"][::2]})
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    given["cu_seqlens"] = torch.tensor([1, 3, 8], device="cuda")
+    with kdacheck.checking("values"), pytest.raises(kdacheck.ContractError, match="KDA302"):
+        attend(**given)
