@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kdacheck import contracts
 from kdacheck.config import Configuration
 from kdacheck.discovery import discover
-from kdacheck.source.analyse import Unreadable, decode
+from kdacheck.source.text import Unreadable, decode
 from kdacheck.source.select import absolute, may_matter
 
 

@@ -64,8 +64,8 @@ def wire(
         return ""
     name = passed.node.value if isinstance(passed.node, cst.Name) else ""
     operands = tuple(given[p].value for p in law.operands if p in given)
-    number = len(interp.wiring.calls) + 1
-    interp.wiring.calls[number] = Wired(contract, passed.value, name, node, operands)
+    number = len(interp.run.wiring.calls) + 1
+    interp.run.wiring.calls[number] = Wired(contract, passed.value, name, node, operands)
     return f"{_PACKED}{number}"
 
 
@@ -87,7 +87,7 @@ def dropped_by(
     if any(way in given and not is_none(given[way].value) for way in ways):
         return None
     operands = [given[p].value for p in law.operands if p in given]
-    for number, wired in interp.wiring.calls.items():
+    for number, wired in interp.run.wiring.calls.items():
         tag = f"{_PACKED}{number}"
         made = any(isinstance(v, TensorFacts) and tag in v.tags for v in operands)
         if made and not _is_known_none(wired, state):
@@ -100,9 +100,9 @@ def dropped_by(
 
 def swallowed_by(interp: Interpreter, passed: Argument | None) -> str:
     """The function whose `**kwargs` end before they reach a callee that reads the boundaries from its own, else ""."""
-    if passed is None or not is_none(passed.value) or len(interp.frames) < 2:
+    if passed is None or not is_none(passed.value) or len(interp.run.frames) < 2:
         return ""
-    reader, caller = interp.frames[-1].definition, interp.frames[-2].definition
+    reader, caller = interp.run.frames[-1].definition, interp.run.frames[-2].definition
     if reader is None or caller is None:
         return ""
     match passed.node:
@@ -152,10 +152,41 @@ def packed_tags(tags: frozenset[str], operation: str, source: TensorFacts) -> fr
 
 
 _KEEPING = frozenset(
-    """
-    contiguous clone detach to float half bfloat16 double cuda type requires_grad_ silu sigmoid relu exp neg abs tanh
-    normalize gelu softplus logsigmoid + - * / dropout data unflatten repeat_interleave split chunk unbind
-    """.split()
+    [
+        "contiguous",
+        "clone",
+        "detach",
+        "to",
+        "float",
+        "half",
+        "bfloat16",
+        "double",
+        "cuda",
+        "type",
+        "requires_grad_",
+        "silu",
+        "sigmoid",
+        "relu",
+        "exp",
+        "neg",
+        "abs",
+        "tanh",
+        "normalize",
+        "gelu",
+        "softplus",
+        "logsigmoid",
+        "+",
+        "-",
+        "*",
+        "/",
+        "dropout",
+        "data",
+        "unflatten",
+        "repeat_interleave",
+        "split",
+        "chunk",
+        "unbind",
+    ]
 )
 
 
@@ -293,16 +324,16 @@ def note_gather(interp: Interpreter, contract: Contract, given: Mapping[str, Arg
     for name in law.states if law is not None else ():
         node = given[name].node if name in given else None
         if order is not None and isinstance(node, cst.Subscript):
-            interp.wiring.gathered[_EMPTY.code_for_node(node)] = (contract, order)
+            interp.run.wiring.gathered[_EMPTY.code_for_node(node)] = (contract, order)
 
 
 def scattered(
     interp: Interpreter, target: cst.Subscript, value: Value
 ) -> tuple[Contract, str, str] | None:
     """(callee, order read, order written) where a state goes back to its pool in another order than it was read."""
-    if not isinstance(value, TensorFacts) or not interp.wiring.gathered:
+    if not isinstance(value, TensorFacts) or not interp.run.wiring.gathered:
         return None
-    found = interp.wiring.gathered.get(_EMPTY.code_for_node(target))
+    found = interp.run.wiring.gathered.get(_EMPTY.code_for_node(target))
     written = next((tag for tag in (K_FIRST, V_FIRST) if tag in value.tags), None)
     if found is None or written is None or written == found[1]:
         return None

@@ -311,17 +311,17 @@ def _dispatch_any(
     results: list[Value] = []
     found_by: list[list[judge.Found]] = []
     for callee in callees:
-        before = interp.found
-        interp.found = []
+        before = interp.run.found
+        interp.run.found = []
         try:
             results.append(dispatch(interp, callee, arguments, node, state))
         finally:
-            found_by.append(interp.found)
-            interp.found = before
+            found_by.append(interp.run.found)
+            interp.run.found = before
     common = (
         set.intersection(*({f.key for f in found} for found in found_by)) if found_by else set()
     )
-    interp.found.extend(f for f in (found_by[0] if found_by else []) if f.key in common)
+    interp.run.found.extend(f for f in (found_by[0] if found_by else []) if f.key in common)
     return any_of(results)
 
 
@@ -368,6 +368,9 @@ def _external(
         return opaque(True)
     if f"{path}.forward" in contracts.paths():
         return Code("forward of", path)
+    followed = interp.of_project(path)
+    if followed is not None and not isinstance(followed, Literal):
+        return dispatch(interp, followed, arguments, node, state)
     if path.rpartition(".")[2] in EXPECTING:
         for value in arguments.values():
             expected_to_fail(interp, value)

@@ -22,6 +22,7 @@ from kdacheck.source.values import (
     SOMETHING,
     UNKNOWN,
     AnyOf,
+    External,
     Items,
     Repeated,
     ShapeOf,
@@ -82,7 +83,13 @@ _CONSTANTS: dict[str, Value] = {
 
 def _name(interp: Interpreter, node: cst.Name, state: State) -> Value:
     constant = _CONSTANTS.get(node.value)
-    return constant if constant is not None else interp.lookup(node.value, state)
+    if constant is not None:
+        return constant
+    value = interp.lookup(node.value, state)
+    if isinstance(value, External):
+        followed = interp.of_project(value.path)
+        return followed if isinstance(followed, Literal) else value
+    return value
 
 
 def _integer(interp: Interpreter, node: cst.Integer, state: State) -> Value:

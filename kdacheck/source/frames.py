@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from kdacheck.source.module import Definition
+from kdacheck.source.module import Definition, Module
 from kdacheck.source.objects import Class, Function
 from kdacheck.source.state import State
 from kdacheck.source.values import Code, Value
@@ -32,6 +32,7 @@ class Frame:
     number: int
     name: str
     closure: Mapping[Hashable, Value]
+    module: Module
     definition: Definition | None = None
     is_lambda: bool = False
     owner: Class | None = None

@@ -73,9 +73,12 @@ def run_function(
     receiver: Value | None = None,
 ) -> Value:
     """Follow a function of the project with the facts of one call."""
+    caller, interp = interp, interp.home(target.module)
     definition = target.definition
-    recursive = definition is not None and any(f.definition is definition for f in interp.frames)
-    if recursive or len(interp.frames) > MAX_DEPTH or interp.spent:
+    recursive = definition is not None and any(
+        f.definition is definition for f in interp.run.frames
+    )
+    if recursive or len(interp.run.frames) > MAX_DEPTH or interp.spent:
         return unknown_call(interp, arguments, state)
     if definition is not None:
         node_def = definition.node
@@ -93,8 +96,8 @@ def run_function(
         frame.owner = interp.class_of(definition.owner_class)
     names: dict[Hashable, Value] = {k: v for k, v in state.names.items() if isinstance(k, tuple)}
     inner = State(names, dict(state.refined), dict(state.ranks), state.sure, state.muted)
-    interp.frames.append(frame)
-    interp.chain.append((node, target.name))
+    interp.run.frames.append(frame)
+    interp.run.chain.append((node, target.name, caller.module))
     try:
         bind(interp, target, arguments, inner, receiver)
         if target.is_lambda:
@@ -104,8 +107,8 @@ def run_function(
             return _finish(interp, frame, state)
         end = statements.run_suite(interp, suite(target.body), inner)
     finally:
-        interp.frames.pop()
-        interp.chain.pop()
+        interp.run.frames.pop()
+        interp.run.chain.pop()
     if end is not None:
         frame.returns.append((Literal(None), end))
     if frame.yields:
@@ -139,7 +142,7 @@ def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:
 
 def _closure(interp: Interpreter, target: Function) -> Mapping[Hashable, Value]:
     """The names a function closes over, as they are now where its maker is still running."""
-    for frame in interp.frames:
+    for frame in interp.run.frames:
         if frame.number == target.frame and frame.number and frame.names is not None:
             return {**frame.closure, **{k: v for k, v in frame.names.items() if isinstance(k, str)}}
     return target.closure

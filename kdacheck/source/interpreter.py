@@ -23,12 +23,12 @@ from kdacheck.source import (
     statements,
 )
 from kdacheck.source import torch_semantics as torch
-from kdacheck.source.frames import BUDGET, Frame, Loop
-from kdacheck.source.judge import Found
+from kdacheck.source.frames import Frame, Loop
 from kdacheck.source.module import Definition, Module, defaults_to_none, dotted, suite
 from kdacheck.source.objects import Arguments, Class, Function, Instance, is_none
 from kdacheck.source.origins import Made
-from kdacheck.source.state import Sizes, State, any_of, new_handle, opaque, without_contents
+from kdacheck.source.run import Run
+from kdacheck.source.state import State, any_of, new_handle, opaque, without_contents
 from kdacheck.source.values import (
     NUMBER,
     SOMETHING,
@@ -53,23 +53,20 @@ class Interpreter:
     """
 
     def __init__(
-        self, module: Module, versions: Mapping[str, str], relevant: frozenset[int] = frozenset()
+        self,
+        module: Module,
+        versions: Mapping[str, str],
+        relevant: frozenset[int] = frozenset(),
+        run: Run | None = None,
     ) -> None:
         self.module = module
         self.relevant = relevant
         self.versions = versions
-        self.sizes = Sizes()
+        self.run = Run() if run is None else run
+        self.run.interpreters[module] = self
         self.globals: dict[Hashable, Value] = {}
         self.star_imports: list[str] = []
-        self.frames: list[Frame] = []
-        self.chain: list[tuple[cst.CSTNode, str]] = []
-        self.found: list[Found] = []
-        self.wiring = boundaries.Wiring()
-        self.silence = 0
-        self.steps = 0
-        self.limit = BUDGET
         self.assigned: dict[int, set[str]] = {}
-        self._serial = 0
         self._classes: dict[Definition, Class] = {}
         self._instances: dict[Definition, tuple[Instance, dict[Hashable, Value]]] = {}
         self._memos: dict[Hashable, Value] = {}
@@ -85,26 +82,55 @@ class Interpreter:
         self.called_to_fail: set[Definition] = set()
         self.called: set[Definition] = set()
 
+    # Other modules of the project
+
+    def home(self, module: Module) -> Interpreter:
+        """The interpreter of the module that a function or class belongs to."""
+        return self.run.interpreters.get(module, self)
+
+    def of_project(self, path: str) -> Value | None:
+        """What an import path leads to inside the project, None where that is not followed."""
+        if path in paths() or f"{path}.forward" in paths():
+            return None
+        project = self.run.project
+        place = project.place(path) if project is not None else None
+        if project is None or place is None or not place.name or not project.may_follow(place):
+            return None
+        other = next((m for m in self.run.interpreters if m.filename == place.filename), None)
+        if other is None:
+            other = project.module(place)
+            if other is None:
+                return None
+            interpreter = Interpreter(other, self.versions, frozenset(), self.run)
+            frames, self.run.frames = self.run.frames, []
+            try:
+                with self.quiet():
+                    interpreter.run_module()
+            finally:
+                self.run.frames = frames
+        found = self.run.interpreters[other].globals.get(place.name)
+        return found if isinstance(found, (Code, Literal, External)) else None
+
     # Frames, loops and limits
 
     @property
     def frame(self) -> Frame:
-        return self.frames[-1]
+        return self.run.frames[-1]
 
     @property
     def frame_number(self) -> int:
-        return self.frames[-1].number if self.frames else 0
+        return self.run.frames[-1].number if self.run.frames else 0
 
     def new_frame(self, name: str, closure: Mapping[Hashable, Value]) -> Frame:
-        self._serial += 1
-        return Frame(self._serial, name, closure)
+        self.run.serial += 1
+        return Frame(self.run.serial, name, closure, self.module)
 
     def spend(self) -> None:
-        self.steps += 1
+        self.run.steps += 1
 
     @property
     def spent(self) -> bool:
-        return self.steps > self.limit
+        return self.run.steps > self.run.limit
 
     @contextmanager
     def loop(self) -> Iterator[Loop]:
@@ -122,11 +148,11 @@ class Interpreter:
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Interpret without reporting."""
-        self.silence += 1
+        self.run.silence += 1
         try:
             yield
         finally:
-            self.silence -= 1
+            self.run.silence -= 1
 
     def defaults_of(self, params: cst.Parameters, state: State) -> dict[str, Value]:
         return functions.defaults_of(self, params, state)
@@ -162,7 +188,7 @@ class Interpreter:
         found = state.names.get(name)
         if found is not None:
             return UNKNOWN if self._is_unsettled(name, found) else found
-        if self.frames:
+        if self.run.frames:
             found = self.frame.closure.get(name)
         if found is None:
             found = self._global_names().get(name)
@@ -181,7 +207,7 @@ class Interpreter:
 
     def _is_unsettled(self, name: str, found: Value) -> bool:
         """Whether functions inside the one that runs may have given one of its names another value."""
-        if not self.frames or self.frame.is_lambda:
+        if not self.run.frames or self.frame.is_lambda:
             return False
         definition = self.frame.definition
         if definition is None and self.module.writes_names and not _is_code(found):
@@ -192,8 +218,9 @@ class Interpreter:
 
     def _global_names(self) -> Mapping[Hashable, Value]:
         """The module's names, as they are now while it is still running."""
-        if self.frames and self.frames[0].name == "<module>":
-            return self.frames[0].names or self.globals
+        for frame in self.run.frames:
+            if frame.name == "<module>" and frame.module is self.module:
+                return frame.names or self.globals
         return self.globals
 
     def _from_star(self, name: str) -> Value | None:
@@ -222,23 +249,23 @@ class Interpreter:
             if axis < 0:
                 axis += rank
             negative = axis - rank
-            known = self.sizes.known(handle)
+            known = self.run.sizes.known(handle)
             if axis not in known and negative in known:
                 return known[negative]
-        return self.sizes.of(handle, axis, f"shape[{axis}]")
+        return self.run.sizes.of(handle, axis, f"shape[{axis}]")
 
     def as_integer(self, value: Value) -> Value:
         """An unknown object used as an int: a symbol that stays the same for the same object."""
         if isinstance(value, Unknown):
             if value.handle:
-                return Integer(self.sizes.number(value.handle, "n"))
+                return Integer(self.run.sizes.number(value.handle, "n"))
             return Integer(symbol("n", low=None))
         return value
 
     def known_number(self, dim: Dim) -> Unknown:
         """An object that may not be an int, and is this one if it is."""
         value = opaque(not_none=True)
-        self.sizes.set_number(value.handle, dim)
+        self.run.sizes.set_number(value.handle, dim)
         return value
 
     def rank_handle(self, node: cst.BaseExpression, state: State) -> int:
@@ -272,7 +299,7 @@ class Interpreter:
         if rank is not None:
             shape = tuple(state.resolve_dim(self.size(handle, axis, rank)) for axis in range(rank))
             return replace(facts, shape=shape, partial={}, handle=handle)
-        known = {a: state.resolve_dim(d) for a, d in self.sizes.known(handle).items() if a >= 0}
+        known = {a: state.resolve_dim(d) for a, d in self.run.sizes.known(handle).items() if a >= 0}
         return replace(facts, partial={**facts.partial, **known}, handle=handle)
 
     def unknown_tensor_like(self, value: Value, state: State) -> Value:
@@ -396,14 +423,14 @@ class Interpreter:
             case External(path):
                 constant = torch.module_constant(f"{path}.{name}")
                 return constant if constant is not None else External(f"{path}.{name}")
-            case Code(kind="instance"):
-                return self._instance_attribute(value, name, node, state)
+            case Code(kind="instance", target=Instance(cls=cls)):
+                return self.home(cls.module)._instance_attribute(value, name, node, state)
             case Code(kind="class", target=Class() as cls, bound=inexact):
                 if inexact and self._is_overridden(cls, name):
                     return UNKNOWN
-                return self._class_attribute(cls, name, state)
+                return self.home(cls.module)._class_attribute(cls, name, state)
             case Code(kind="super", target=Class() as cls, bound=instance):
-                return self._super_attribute(cls, instance, name, state)
+                return self.home(cls.module)._super_attribute(cls, instance, name, state)
             case Unknown(_, handle) if handle:
                 return self._unknown_attribute(value, name, node, state)
             case _:
@@ -411,7 +438,7 @@ class Interpreter:
 
     def _shape_of(self, facts: TensorFacts) -> Value:
         for axis, size in facts.partial.items():
-            self.sizes._symbols.setdefault((facts.handle, axis), size)
+            self.run.sizes._symbols.setdefault((facts.handle, axis), size)
         return ShapeOf(facts.handle)
 
     def _unknown_attribute(
@@ -540,6 +567,8 @@ class Interpreter:
 
     def function_of(self, definition: Definition, owner: Class | None = None) -> Function:
         assert isinstance(definition.node, cst.FunctionDef)
+        if owner is not None and owner.module is not self.module:
+            return self.home(owner.module).function_of(definition, owner)
         closure = owner.names if owner is not None and owner.definition.owner is not None else {}
         return Function(
             self.module,
@@ -558,6 +587,8 @@ class Interpreter:
         outside: list[str] = []
         for arg in node.bases:
             value = self.evaluate(arg.value, state)
+            if isinstance(value, External):
+                value = self.of_project(value.path) or value
             if isinstance(value, Code) and value.kind == "class":
                 bases.append(value.target)
             else:
@@ -569,11 +600,11 @@ class Interpreter:
         cls = Class(definition, self.module, tuple(bases), tuple(outside))
         before = dict(inner.names)
         frame = self.new_frame(definition.name, self.frame.closure)
-        self.frames.append(frame)
+        self.run.frames.append(frame)
         try:
             statements.run_suite(self, suite(node.body), inner)
         finally:
-            self.frames.pop()
+            self.run.frames.pop()
         cls.names = {
             k: v
             for k, v in inner.names.items()
@@ -601,13 +632,13 @@ class Interpreter:
             target = Instance(cls, exact=False)
             state = State(muted=1)
             # A stack of its own: the constructor may be the very function that is being interpreted.
-            frames, self.frames = self.frames, [self.new_frame(definition.name, {})]
+            frames, self.run.frames = self.run.frames, [self.new_frame(definition.name, {})]
             self._instances[definition] = (target, {})
             try:
                 with self.quiet():
                     functions.construct(self, target, None, state, definition.node)
             finally:
-                self.frames = frames
+                self.run.frames = frames
             kept: dict[Hashable, Value] = {
                 key: without_contents(value)
                 for key, value in state.names.items()
@@ -651,7 +682,7 @@ class Interpreter:
         handle = unknown.handle or new_handle()
         plain = text.rpartition(".")[2]
         if plain == "int":
-            return Integer(self.sizes.number(handle, where_name(where) or "n"))
+            return Integer(self.run.sizes.number(handle, where_name(where) or "n"))
         if plain == "float":
             return NUMBER
         if plain in ("bool", "str"):
@@ -672,7 +703,7 @@ class Interpreter:
             shape = tuple(self._annotated_size(name, bound) for name in axes.names)
             state.ranks[handle] = len(shape)
             for axis, size in enumerate(shape):
-                self.sizes._symbols.setdefault((handle, axis), size)
+                self.run.sizes._symbols.setdefault((handle, axis), size)
         return TensorFacts(
             shape=shape,
             dtypes=dtypes if dtypes is not None and len(dtypes) <= 2 else None,
@@ -695,12 +726,12 @@ class Interpreter:
 
     def run_module(self) -> None:
         frame = self.new_frame("<module>", {})
-        self.frames.append(frame)
+        self.run.frames.append(frame)
         state = State(self.globals)
         try:
             end = statements.run_suite(self, self.module.tree.body, state)
         finally:
-            self.frames.pop()
+            self.run.frames.pop()
         if end is not None:
             self.globals = end.names
 

@@ -40,7 +40,7 @@ class Found:
     node: cst.CSTNode
     call: cst.CSTNode
     facts: Fact | None
-    chain: tuple[tuple[cst.CSTNode, str], ...]
+    chain: tuple[tuple[cst.CSTNode, str, Module], ...]
     module: Module
     root: Definition | None = None
 
@@ -61,7 +61,7 @@ def judge(
     """Report what every execution with the known facts does wrong in one call; what the call returns."""
     bound = _bind(contract, arguments)
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
-    if not interp.silence and not state.muted:
+    if not interp.run.silence and not state.muted:
         _report(interp, path, contract, version, bound, node, state, wired)
     boundaries.note_gather(interp, contract, bound.given)
     whole = bound.complete and not bound.maybe
@@ -118,7 +118,7 @@ def _report(
             if violation.at_origin and isinstance(fact, TensorFacts):
                 made = fact.origins.get(violation.aspect or "")
                 where = made.node if made is not None else where
-            interp.found.append(
+            interp.run.found.append(
                 Found(
                     rule,
                     violation,
@@ -128,7 +128,7 @@ def _report(
                     where,
                     node,
                     fact,
-                    tuple(interp.chain),
+                    tuple(interp.run.chain),
                     interp.module,
                     interp.root,
                 )
@@ -139,10 +139,10 @@ def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, stat
     """Report a state that is written back to its pool with K and V in each other's place."""
     found = boundaries.scattered(interp, target, value)
     rule = rules.find("KDA403")
-    if found is None or rule is None or interp.silence or state.muted:
+    if found is None or rule is None or interp.run.silence or state.muted:
         return
     contract, read, written = found
-    interp.found.append(
+    interp.run.found.append(
         Found(
             rule,
             state_layout.scattered(read, written),
@@ -152,7 +152,7 @@ def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, stat
             target,
             target,
             None,
-            tuple(interp.chain),
+            tuple(interp.run.chain),
             interp.module,
             interp.root,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,19 +12,6 @@ import libcst as cst
 from kdacheck.source.select import Changes
 
 Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
-
-
-def dotted_name(filename: str) -> str:
-    """The import path of a file, told by the `__init__.py` files above it."""
-    path = os.path.abspath(filename)
-    folder, base = os.path.split(path)
-    parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder, name = os.path.split(folder)
-        parts.insert(0, name)
-        if not name:
-            break
-    return ".".join(parts)
 
 
 def suite(body: cst.CSTNode) -> Suite:

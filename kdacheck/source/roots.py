@@ -25,21 +25,21 @@ def run_root(
     node = definition.node
     assert isinstance(node, cst.FunctionDef)
     state = State()
-    interp.limit = interp.steps + BUDGET
-    interp.wiring = Wiring()
+    interp.run.limit = interp.run.steps + BUDGET
+    interp.run.wiring = Wiring()
     decorators = [d for outer in definition.within for d in outer.decorators]
     if any(_replaces_kernels(d) for d in decorators) or interp.module.is_expected_to_fail:
         state.muted += 1
     above, interp.root = interp.root, definition
     frame = interp.new_frame(definition.name, closure)
     frame.definition = definition
-    interp.frames.append(frame)
+    interp.run.frames.append(frame)
     try:
         _bind_root(interp, definition, node, frame, state)
         end = statements.run_suite(interp, suite(node.body), state)
         _nested_roots(interp, definition, frame, end)
     finally:
-        interp.frames.pop()
+        interp.run.frames.pop()
         interp.root = above
 
 

@@ -65,9 +65,14 @@ _FROM = re.compile(
 _IMPORT = re.compile(rb"(?:^|[;:])[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
 
 
-def may_import(data: bytes, module_name: str) -> bool:
-    """Whether some import of a file can reach a contracted callee: asked of the text, since `ast` costs far more."""
+def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozenset()) -> bool:
+    """Whether some import of a file can reach a contracted callee: asked of the text, since `ast` costs far more.
+
+    exports: import paths of functions and classes of the project that reach one.
+    """
     prefixes = _prefixes()
+    if exports:
+        prefixes = prefixes | {path.rpartition(".")[0] for path in exports}
     for dots, base in _FROM.findall(data):
         if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in prefixes:
             return True
@@ -127,10 +132,12 @@ class Outline:
 
     relevant: numbers of the definitions (functions and classes, in the order they are written) from which a
     contracted callee may be reached; the module itself is number 0.
+    exports: names of the functions and classes among them that other files can import.
     """
 
     relevant: frozenset[int] = frozenset()
     changes: Changes = field(default_factory=Changes)
+    exports: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -219,8 +226,9 @@ CHANGING = frozenset(
 class _Outliner:
     """Collects, per definition, the names and attributes it uses outside nested definitions."""
 
-    def __init__(self, module_name: str) -> None:
+    def __init__(self, module_name: str, exports: frozenset[str] = frozenset()) -> None:
         self.module_name = module_name
+        self.exports = exports
         self.definitions = [_Definition(0, "", -1, False)]
         self.seeds: set[str] = set()
         #: (names assigned, names in the value that are not merely called), for every assignment that may keep a callee.
@@ -276,8 +284,9 @@ class _Outliner:
     def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
         known, prefixes = contracts.paths(), _prefixes()
         if isinstance(node, ast.Import):
+            modules = {path.rpartition(".")[0] for path in self.exports}
             for alias in node.names:
-                if alias.name in prefixes:
+                if alias.name in prefixes or alias.name in modules:
                     self.seeds.add((alias.asname or alias.name).split(".")[0])
             return
         base = absolute(node.module, node.level, self.module_name)
@@ -285,7 +294,7 @@ class _Outliner:
             path = f"{base}.{alias.name}"
             if alias.name == "*" and base in prefixes:
                 self.seeds.update(search_name(p) for p in known if p.rpartition(".")[0] == base)
-            elif path in known or path in prefixes:
+            elif path in known or path in prefixes or path in self.exports:
                 self.seeds.add(alias.asname or alias.name)
 
 
@@ -311,9 +320,12 @@ def _handed_on(value: ast.expr) -> Iterator[str]:
         stack.extend(ast.iter_child_nodes(node))
 
 
-def outline(tree: ast.Module, module_name: str) -> Outline:
-    """Which definitions of a file may reach a contracted callee."""
-    outliner = _Outliner(module_name)
+def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozenset()) -> Outline:
+    """Which definitions of a file may reach a contracted callee.
+
+    exports: import paths of functions and classes of the project that reach one.
+    """
+    outliner = _Outliner(module_name, exports)
     outliner.visit(tree, 0)
     seeds = outliner.seeds
     definitions = outliner.definitions
@@ -343,7 +355,30 @@ def outline(tree: ast.Module, module_name: str) -> Outline:
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
-    return Outline(frozenset(reaching), _changes(definitions) if reaching else Changes())
+    if not reaching:
+        return Outline()
+    outer = {d.number for d in definitions if d.owner == 0}
+    top = {_outermost(definitions, number) for number in reaching if number} & outer
+    names_out = frozenset(definitions[n].name for n in top if _is_public(definitions[n].name))
+    return Outline(frozenset(reaching), _changes(definitions), names_out)
+
+
+def _outermost(definitions: Sequence[_Definition], number: int) -> int:
+    while definitions[number].owner > 0:
+        number = definitions[number].owner
+    return number
+
+
+def _is_public(name: str) -> bool:
+    """Whether a name is likely to be imported elsewhere: not a test, nor something everybody has."""
+    return not name.startswith(("test_", "Test")) and name not in ("main", "forward", "run")
+
+
+def exported(module_name: str, names: frozenset[str]) -> frozenset[str]:
+    """The import paths of the names of a module: its own, and those of the packages above, which may hand them on."""
+    parts = module_name.split(".")
+    bases = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return frozenset(f"{base}.{name}" for base in bases if base for name in names)
 
 
 def _parameters(args: ast.arguments) -> Iterator[str]:

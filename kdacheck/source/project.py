@@ -1,0 +1,155 @@
+"""Other files of the project: found by import path, and read only for what a followed call may need."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kdacheck.source import select
+from kdacheck.source.module import Module
+from kdacheck.source.reading import parse
+from kdacheck.source.text import Unreadable, decode, outline_of
+
+#: Larger files are not followed: parsing them costs more than they are likely to tell.
+MAX_BYTES = 96 * 1024
+
+#: Files followed for one file.
+MAX_FILES = 12
+
+#: What a definition must mention to be worth following: operations that make or reshape tensors.
+_TELLING = re.compile(
+    rb"\btorch\.|rearrange|repeat\(|\.view\(|\.reshape\(|squeeze\(|flatten\(|cumsum|expand\(|transpose\(|permute\("
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an import path leads: a file, its dotted name, and the name to look up in it ("" for the module)."""
+
+    filename: str
+    module: str
+    name: str
+
+
+def root_of(filename: str, name: str) -> str:
+    """The folder from which absolute imports of a file's own package start."""
+    folder = os.path.dirname(os.path.abspath(filename))
+    depth = name.count(".") + os.path.basename(filename).startswith("__init__.")
+    for _ in range(depth):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+class Project:
+    """The files around one file."""
+
+    def __init__(self, filename: str, name: str) -> None:
+        self.root = root_of(filename, name)
+        self.followed: set[str] = set()
+
+    def place(self, path: str) -> Place | None:
+        """Where an import path leads inside the project, None for a path from outside."""
+        return _place(self.root, path)
+
+    def may_follow(self, place: Place) -> bool:
+        """Whether a definition is worth reading, within the limits."""
+        if place.filename not in self.followed and len(self.followed) >= MAX_FILES:
+            return False
+        data = _data(place.filename)
+        if data is None or not _is_telling(place.filename, place.name):
+            return False
+        self.followed.add(place.filename)
+        return True
+
+    def module(self, place: Place) -> Module | None:
+        """The parsed file, None where it cannot be parsed."""
+        return _module(place.filename, place.module)
+
+
+@lru_cache(maxsize=64)
+def _module(filename: str, name: str) -> Module | None:
+    data = _data(filename)
+    if data is None:
+        return None
+    try:
+        text = decode(data)
+        return parse(filename, text, name, outline_of(text, filename, name, deep=True))[0]
+    except (Unreadable, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=65_536)
+def _place(root: str, path: str) -> Place | None:
+    parts = path.split(".")
+    folder = root
+    for index, part in enumerate(parts):
+        if not part.isidentifier():
+            return None
+        deeper = os.path.join(folder, part)
+        if os.path.isdir(deeper):
+            folder = deeper
+            continue
+        rest = parts[index + 1 :]
+        file = f"{deeper}.py"
+        if len(rest) <= 1 and os.path.isfile(file):
+            return Place(file, ".".join(parts[: index + 1]), rest[0] if rest else "")
+        file = os.path.join(folder, "__init__.py")
+        if index and not rest and os.path.isfile(file):
+            return Place(file, ".".join(parts[:index]), part)
+        return None
+    return None
+
+
+@lru_cache(maxsize=256)
+def _data(filename: str) -> bytes | None:
+    try:
+        if os.path.getsize(filename) > MAX_BYTES:
+            return None
+        with open(filename, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _tree(filename: str) -> ast.Module | None:
+    data = _data(filename)
+    if data is None:
+        return None
+    try:
+        return ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _is_telling(filename: str, name: str) -> bool:
+    tree, data = _tree(filename), _data(filename)
+    if tree is None or data is None:
+        return False
+    for node in _top_level(tree):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef() if node.name == name:
+                lines = data.split(b"\n")[node.lineno - 1 : node.end_lineno]
+                segment = b"\n".join(lines)
+                return bool(_TELLING.search(segment)) or select.may_matter(segment)
+            case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
+                return True
+            case ast.ImportFrom(names=aliases) if any(
+                (a.asname or a.name) == name for a in aliases
+            ):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _top_level(tree: ast.Module) -> Iterator[ast.stmt]:
+    for node in tree.body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try)):
+            yield from node.body
+            yield from node.orelse

@@ -1,0 +1,46 @@
+"""From the text of a file to a parsed module."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from kdacheck.source import select
+from kdacheck.source.module import Module
+from kdacheck.source.text import Unreadable
+
+
+def parse(
+    filename: str, text: str, name: str, outline: select.Outline | None
+) -> tuple[Module, frozenset[int]]:
+    """The module of a text, with the numbers of its definitions that may reach a contracted callee.
+
+    Raises Unreadable where LibCST cannot parse the text.
+    """
+    try:
+        tree = cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        raise Unreadable(
+            f"the file cannot be parsed: {_reason(error)}", error.raw_line, error.raw_column + 1
+        ) from None
+    except (ValueError, MemoryError) as error:
+        raise Unreadable(f"the file cannot be parsed: {type(error).__name__}") from None
+    module = Module(
+        filename,
+        tree,
+        name,
+        has_walrus=":=" in text,
+        changes=outline.changes if outline is not None else None,
+        writes_names=_WRITES_NAMES.search(text) is not None,
+    )
+    every = frozenset(range(len(module.definitions) + 1))
+    return module, every if outline is None else outline.relevant
+
+
+#: Ways to bind the names of a module that are no statement.
+_WRITES_NAMES = re.compile(r"\bglobals\(\)|\bexec\(|\bsys\.modules\[")
+
+
+def _reason(error: object) -> str:
+    return str(getattr(error, "message", error)).strip().rstrip(".").split("\n")[-1]

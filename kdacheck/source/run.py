@@ -1,0 +1,37 @@
+"""What the analysis of one file shares, however many modules of the project it follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from kdacheck.source.boundaries import Wiring
+from kdacheck.source.frames import BUDGET, Frame
+from kdacheck.source.module import Module
+from kdacheck.source.state import Sizes
+
+if TYPE_CHECKING:
+    from kdacheck.source.interpreter import Interpreter
+    from kdacheck.source.judge import Found
+    from kdacheck.source.project import Project
+
+
+@dataclass(eq=False)
+class Run:
+    """Attributes: sizes of unknown objects, the functions being followed (`chain`: the calls that led there, with
+    the module each stands in), what was found, and how far the budget goes.
+    """
+
+    sizes: Sizes = field(default_factory=Sizes)
+    frames: list[Frame] = field(default_factory=list)
+    chain: list[tuple[cst.CSTNode, str, Module]] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    wiring: Wiring = field(default_factory=Wiring)
+    silence: int = 0
+    steps: int = 0
+    limit: int = BUDGET
+    serial: int = 0
+    interpreters: dict[Module, Interpreter] = field(default_factory=dict)
+    project: Project | None = None
