@@ -588,6 +588,7 @@ def main() -> int:
     start = time.perf_counter()
     tally = compare(options.seed, options.programs)
     seconds = time.perf_counter() - start
+    tally.false_alarms.sort(key=lambda text: "run ()" not in text)
     for text in [*tally.false_alarms[: options.show], *tally.missed[: options.show]]:
         print(text)
     print(f"`python {' '.join(sys.argv)}`: {tally.programs} programs, {seconds:.0f} s\n")

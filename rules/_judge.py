@@ -276,9 +276,9 @@ def _cause(shape: tuple[Dim, ...], strides: tuple[Dim | None, ...]) -> str:
 
 
 def offsets(call: Call) -> Iterator[tuple[str, TensorFacts]]:
-    """The offsets of a call that are certainly a tensor."""
+    """The offsets of a call that are certainly a tensor, and not certainly of another rank: KDA305 tells that alone."""
     for name, facts in call.tensors():
-        if call.contract.roles[name] == "offsets":
+        if call.contract.roles[name] == "offsets" and facts.rank in (None, 1):
             yield name, facts
 
 

@@ -92,9 +92,12 @@ class Contents:
 
 
 def _contents(value: Tensor) -> tuple[int, ...] | None:
-    if value.dim() != 1 or value.is_floating_point() or value.is_complex() or not readable(value):
+    if value.dim() != 1 or value.is_complex() or not readable(value):
         return None
-    return tuple(value.tolist())
+    values = value.tolist()
+    if value.is_floating_point() and not all(float(number).is_integer() for number in values):
+        return None
+    return tuple(map(int, values))
 
 
 def arguments_of(values: Mapping[str, Any], read: Iterable[str] = ()) -> dict[str, Fact]:

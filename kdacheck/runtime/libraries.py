@@ -136,7 +136,7 @@ class Replacement:
             original = vars(owner).get(names[-1]) if owner is not None else None
             if original is None or isinstance(original, ModuleType) or not callable(original):
                 continue
-            if any(original is new for _, new in self._made.values()):
+            if any(original is new for _, new in self._made.values()) or _stands_in(original):
                 continue
             chosen = contracts.choose(path, installed_versions())
             if chosen is None:
@@ -160,6 +160,10 @@ class Replacement:
                 held = self._made.get(id(value))
                 if held is not None and held[0] is value:
                     self._place(module, name, *held)
+
+
+def _stands_in(function: Any) -> bool:
+    return getattr(function, "__kdacheck_stand_in__", False)
 
 
 def _modules() -> Iterator[ModuleType]:
@@ -283,11 +287,12 @@ class _Finder(importlib.abc.MetaPathFinder):
 def _found_elsewhere(
     finder: _Finder, fullname: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> importlib.machinery.ModuleSpec | None:
-    for other in list(sys.meta_path):
-        if other is not finder and hasattr(other, "find_spec"):
-            spec = other.find_spec(fullname, path, target)
-            if spec is not None:
-                return spec
+    # those in front of this one have asked already, and come back to it
+    after = sys.meta_path[sys.meta_path.index(finder) + 1 :]
+    for other in after:
+        spec = other.find_spec(fullname, path, target) if hasattr(other, "find_spec") else None
+        if spec is not None:
+            return spec
     return None
 
 

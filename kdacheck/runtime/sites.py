@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from kdacheck import contracts
 from kdacheck.config import Configuration
 from kdacheck.discovery import discover
-from kdacheck.source.text import Unreadable, decode
 from kdacheck.source.select import absolute, may_matter
+from kdacheck.source.text import Unreadable, decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,4 +70,6 @@ def stand_in(contract: Contract, version: str) -> Callable[..., Any]:
     standing.__qualname__ = standing.__name__
     standing.__module__ = path.rpartition(".")[0]
     standing.__doc__ = contract.doc
-    return guarded(standing, guard, stands_in=True)
+    function = guarded(standing, guard, stands_in=True)
+    function.__kdacheck_stand_in__ = True  # type: ignore[attr-defined]
+    return function
