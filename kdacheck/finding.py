@@ -28,6 +28,7 @@ class Finding:
     """One broken law at one place.
 
     `span` holds the first and last row of the whole call statement: a suppression comment on any of them counts.
+    `inner` is the kernel call itself where the finding stands at the call of a wrapper.
     """
 
     code: str
@@ -42,3 +43,4 @@ class Finding:
     parameter: str | None = None
     origins: tuple[Origin, ...] = ()
     span: tuple[int, int] | None = None
+    inner: tuple[Origin, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdacheck import suppressions
 from kdacheck.config import Configuration, Overrides, Settings, known_rules
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 # starting workers and importing the parser in each costs about as much as analysing this many bytes
 POOL_PAYS_BYTES = 150_000
 
-Outcome = tuple[list[Finding], str | None]
+#: How many calls of wrappers, in files of their own, are followed outwards from a kernel.
+ROUNDS = 2
+
+
+class Outcome(NamedTuple):
+    """What checking one file gave: findings, what went wrong inside, and the import paths that reach a kernel."""
+
+    findings: list[Finding]
+    error: str | None = None
+    exports: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -37,6 +46,7 @@ class Candidate:
     filename: str
     data: bytes
     settings: Settings
+    exports: frozenset[str] = frozenset()
 
 
 def lint(
@@ -48,12 +58,38 @@ def lint(
     """Check files and folders. Raises ConfigError for settings that cannot be used."""
     configuration = settings if isinstance(settings, Configuration) else Configuration(settings)
     result = Result()
-    candidates = _candidates(paths, configuration, result)
-    for findings, error in _outcomes(candidates, _job_limit() if jobs is None else jobs):
-        result.findings.extend(findings)
-        if error is not None:
-            result.errors.append(error)
+    jobs = _job_limit() if jobs is None else jobs
+    files: list[tuple[str, Settings]] = []
+    outcomes = dict(_outcomes(_candidates(paths, configuration, result, files), jobs))
+    known: frozenset[str] = frozenset()
+    for _ in range(ROUNDS):
+        exports = known.union(*(outcome.exports for outcome in outcomes.values()))
+        if len(files) < 2 or exports <= known:
+            break
+        outcomes.update(_outcomes(_importers(files, exports, known), jobs))
+        known = exports
+    for outcome in outcomes.values():
+        result.findings.extend(outcome.findings)
+        if outcome.error is not None:
+            result.errors.append(outcome.error)
     return _sorted(result)
+
+
+def _importers(
+    files: Iterable[tuple[str, Settings]], exports: frozenset[str], known: frozenset[str]
+) -> Iterator[Candidate]:
+    """Files that import a wrapper of the project that was not known before; read anew, not kept in memory."""
+    from kdacheck.source import dotted_name, imports_from
+
+    names = {path.rpartition(".")[2].encode() for path in exports - known}
+    for path, settings in files:
+        try:
+            data = read(path)
+        except OSError:
+            continue
+        mentioned = any(name in data for name in names)
+        if mentioned and imports_from(data, dotted_name(path), exports):
+            yield Candidate(path, data, settings, exports)
 
 
 def lint_text(filename: str, data: bytes, configuration: Configuration) -> Result:
@@ -65,14 +101,32 @@ def lint_text(filename: str, data: bytes, configuration: Configuration) -> Resul
     from kdacheck.source import may_matter
 
     if may_matter(data):
-        findings, error = check(Candidate(filename, data, settings))
-        result.findings.extend(findings)
-        if error is not None:
-            result.errors.append(error)
+        outcome = check(Candidate(filename, data, settings))
+        result.findings.extend(outcome.findings)
+        if outcome.error is not None:
+            result.errors.append(outcome.error)
     return _sorted(result)
 
 
+def _told_at_the_call(findings: list[Finding]) -> list[Finding]:
+    """Without findings at calls of a wrapper that is wrong by itself, and told there."""
+    spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for finding in findings:
+        if finding.span is not None and not finding.inner:
+            spans.setdefault((finding.code, finding.filename), []).append(finding.span)
+    return [
+        finding
+        for finding in findings
+        if not any(
+            first <= place.location.row <= last
+            for place in finding.inner
+            for first, last in spans.get((finding.code, place.filename), ())
+        )
+    ]
+
+
 def _sorted(result: Result) -> Result:
+    result.findings = _told_at_the_call(result.findings)
     result.findings.sort(
         key=lambda finding: (
             finding.filename,
@@ -87,7 +141,10 @@ def _sorted(result: Result) -> Result:
 
 
 def _candidates(
-    paths: Iterable[str], configuration: Configuration, result: Result
+    paths: Iterable[str],
+    configuration: Configuration,
+    result: Result,
+    files: list[tuple[str, Settings]],
 ) -> Iterator[Candidate]:
     from kdacheck.source import may_matter
 
@@ -102,6 +159,7 @@ def _candidates(
                 result.findings.append(finding)
                 result.errors.append(f"{path}: {reason}")
             continue
+        files.append((path, settings))
         if may_matter(data):
             yield Candidate(path, data, settings)
 
@@ -142,9 +200,11 @@ def check(candidate: Candidate) -> Outcome:
 
     filename, data, settings = candidate.filename, candidate.data, candidate.settings
     error = None
+    exports: frozenset[str] = frozenset()
     try:
         versions = releases.resolve(settings.versions, settings.root)
-        findings = source.analyse(filename, data, versions)
+        analysis = source.examine(filename, data, versions, candidate.exports)
+        findings, exports = analysis.findings, analysis.exports
     except source.Unreadable as problem:
         remedy = "fix the file, or exclude it"
         findings = [unreadable(filename, problem.message, remedy, problem.row, problem.column)]
@@ -157,8 +217,9 @@ def check(candidate: Candidate) -> Outcome:
         error = f"{filename}: kdacheck itself failed here, please report it: {_failure(problem)}"
     selected = settings.rule_filter(filename)
     if error is None and not any(f.code == suppressions.UNREADABLE_FILE for f in findings):
-        return suppressions.apply(filename, data, findings, selected, known_rules), None
-    return [f for f in findings if selected(f.code, f.name)], error
+        findings = suppressions.apply(filename, data, findings, selected, known_rules)
+        return Outcome(findings, None, exports)
+    return Outcome([f for f in findings if selected(f.code, f.name)], error)
 
 
 def _failure(problem: BaseException) -> str:
@@ -178,7 +239,8 @@ def _job_limit() -> int:
         return os.cpu_count() or 1
 
 
-def _outcomes(candidates: Iterator[Candidate], jobs: int) -> Iterator[Outcome]:
+def _outcomes(candidates: Iterator[Candidate], jobs: int) -> Iterator[tuple[str, Outcome]]:
+    """(file, outcome) for every candidate."""
     waiting: list[Candidate] = []
     size = 0
     if jobs > 1:
@@ -191,12 +253,12 @@ def _outcomes(candidates: Iterator[Candidate], jobs: int) -> Iterator[Outcome]:
     else:
         waiting.extend(candidates)
     for candidate in waiting:
-        yield check(candidate)
+        yield candidate.filename, check(candidate)
 
 
 def _in_parallel(
     first: Sequence[Candidate], more: Iterable[Candidate], jobs: int
-) -> Iterator[Outcome]:
+) -> Iterator[tuple[str, Outcome]]:
     """Files are handed out while the tree is still being read; only findings travel back."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -212,7 +274,7 @@ def _in_parallel(
                     unfinished.append(candidate)
         for future, candidate in pending.items():
             try:
-                yield future.result()
+                yield candidate.filename, future.result()
             except BrokenProcessPool:
                 unfinished.append(candidate)
         pool.shutdown()
@@ -251,7 +313,7 @@ def _abandon(pool: ProcessPoolExecutor) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _one_by_one(candidates: Iterable[Candidate]) -> Iterator[Outcome]:
+def _one_by_one(candidates: Iterable[Candidate]) -> Iterator[tuple[str, Outcome]]:
     """A second try for what was in work or in line when a worker died; now it shows whose fault it is."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -259,11 +321,11 @@ def _one_by_one(candidates: Iterable[Candidate]) -> Iterator[Outcome]:
     try:
         for candidate in candidates:
             try:
-                yield pool.submit(check, candidate).result()
+                yield candidate.filename, pool.submit(check, candidate).result()
             except BrokenProcessPool:
                 pool.shutdown()
                 pool = _pool(1)
-                yield _killed(candidate)
+                yield candidate.filename, _killed(candidate)
         pool.shutdown()
     except BaseException:
         _abandon(pool)
@@ -275,4 +337,4 @@ def _killed(candidate: Candidate) -> Outcome:
     message = "the process that analysed this file was killed"
     finding = unreadable(name, message, "exclude the file, or report it")
     selected = candidate.settings.rule_filter(name)(finding.code, finding.name)
-    return ([finding] if selected else []), f"{name}: {message}, twice"
+    return Outcome([finding] if selected else [], f"{name}: {message}, twice")

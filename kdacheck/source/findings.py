@@ -61,6 +61,7 @@ def _finding(item: Found, reasons: Mapping[str, str]) -> Finding:
         parameter=violation.parameter or violation.keyword,
         origins=tuple(_origins(item)),
         span=(first[0], last[0]),
+        inner=tuple(_inner(item)),
     )
 
 
@@ -75,6 +76,11 @@ def _origins(item: Found) -> Iterable[Origin]:
             Position(*start),
             Position(*end),
         )
+    yield from _inner(item)
+
+
+def _inner(item: Found) -> Iterable[Origin]:
+    """The kernel call, where the finding stands at the call of a wrapper."""
     if item.chain:
         start, end = item.module.position(item.call)
         yield Origin("the call is here", item.module.filename, Position(*start), Position(*end))

@@ -97,7 +97,8 @@ def run_function(
     names: dict[Hashable, Value] = {k: v for k, v in state.names.items() if isinstance(k, tuple)}
     inner = State(names, dict(state.refined), dict(state.ranks), state.sure, state.muted)
     interp.run.frames.append(frame)
-    interp.run.chain.append((node, target.name, caller.module))
+    name = definition.qualified if definition is not None else target.name
+    interp.run.chain.append((node, name, caller.module))
     try:
         bind(interp, target, arguments, inner, receiver)
         if target.is_lambda:

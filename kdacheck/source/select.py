@@ -83,6 +83,25 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
     return b"get_kernel" in data
 
 
+def imports_from(data: bytes, module_name: str, exports: frozenset[str]) -> bool:
+    """Whether a file imports one of the functions and classes of the project that reach a contracted callee.
+
+    Names are sought in the bytes before anything else: most files mention none.
+    """
+    known = {path for path in exports if path.rpartition(".")[2].encode() in data}
+    if not known:
+        return False
+    bases = {path.rpartition(".")[0] for path in known} - {module_name}
+    for dots, base in _FROM.findall(data):
+        if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in bases:
+            return True
+    return any(
+        part.split()[:1] and part.split()[0].decode("ascii", "replace") in bases
+        for names in _IMPORT.findall(data)
+        for part in names.split(b",")
+    )
+
+
 def absolute(module: str | None, level: int, inside: str) -> str:
     """The dotted path of `from ..module import`, seen from the module named `inside`."""
     if not level:
