@@ -1,7 +1,8 @@
 """Pinned Helion configurations, per architecture. Plain data: nothing here imports Helion.
 
-Measured on the GPU that the architecture names (benchmarks/gpu/RESULTS.md); any other takes ``DEFAULT``, chosen to fit
-the shared memory of every GPU since sm80.
+A key is the kernel, then the regime that the launcher names: for the state pass the tile of V, for decode the width of a state
+element and how many (row, value head) pairs there are. Chosen on the GPU that the architecture names (benchmarks/gpu);
+any other takes ``DEFAULT``, which fits the shared memory of every GPU since sm80.
 """
 
 from __future__ import annotations
@@ -10,21 +11,64 @@ from typing import Any
 
 Config = dict[str, Any]
 
+_V_FIRST = [[2, 1, 0]]
+
+
+def _decode(span: int, tile: int, unroll: list[int] | None = None) -> Config:
+    """One warp a program, ``span`` values a program in tiles of ``tile``, neighbours in V side by side on the grid."""
+    config: Config = {
+        "block_sizes": [span, tile],
+        "num_warps": 1,
+        "num_stages": 1,
+        "loop_orders": _V_FIRST,
+    }
+    if unroll:
+        config["range_unroll_factors"] = unroll
+    return config
+
+
+def _states(tile: int, stages: int) -> Config:
+    return {
+        "block_sizes": [tile],
+        "num_warps": 4,
+        "num_stages": stages,
+        "loop_orders": _V_FIRST,
+    }
+
+
 DEFAULT: dict[str, Config] = {
-    "chunk_operands": {"num_warps": 8, "num_stages": 1},
-    "chunk_states/16": {"block_sizes": [16], "num_warps": 4, "num_stages": 1},
-    "chunk_states/32": {"block_sizes": [32], "num_warps": 4, "num_stages": 1},
-    "chunk_states/64": {"block_sizes": [64], "num_warps": 4, "num_stages": 1},
-    "packed_decode": {"block_sizes": [16, 16], "num_warps": 1, "num_stages": 1},
-    "replayssm_decode": {"block_sizes": [32, 16], "num_warps": 1, "num_stages": 1},
+    "chunk_operands": {"num_warps": 4, "num_stages": 1},
+    "chunk_states/16": _states(16, 1),
+    "chunk_states/32": _states(32, 1),
+    "chunk_states/64": _states(64, 1),
+    "packed_decode": _decode(16, 16),
+    "replayssm_decode": _decode(32, 16),
     "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 
 SM90: dict[str, Config] = {
     "chunk_operands": {"num_warps": 4, "num_stages": 1},
-    "chunk_states/16": {"block_sizes": [16], "num_warps": 4, "num_stages": 2},
-    "chunk_states/32": {"block_sizes": [32], "num_warps": 4, "num_stages": 2},
-    "chunk_states/64": {"block_sizes": [64], "num_warps": 4, "num_stages": 2},
+    "chunk_states/16": _states(16, 3),
+    "chunk_states/32": _states(32, 3),
+    "chunk_states/64": _states(64, 3),
+    "packed_decode/float32-tiny": {"block_sizes": [4, 4], "num_warps": 1, "num_stages": 1},
+    "packed_decode/float32-few": _decode(8, 8),
+    "packed_decode/float32-some": _decode(32, 8, [0, 2]),
+    "packed_decode/float32-many": _decode(8, 8),
+    "packed_decode/half-tiny": _decode(4, 4),
+    "packed_decode/half-few": _decode(16, 8, [0, 2]),
+    "packed_decode/half-some": _decode(32, 8),
+    "packed_decode/half-many": _decode(8, 8),
+    # unroll: the grid, the ring, V, the flush
+    "replayssm_decode/float32-tiny": _decode(16, 16, [0, 4, 0, 0]),
+    "replayssm_decode/float32-few": _decode(16, 16, [0, 4, 0, 0]),
+    "replayssm_decode/float32-some": _decode(32, 8, [0, 2, 0, 0]),
+    "replayssm_decode/float32-many": _decode(128, 8, [0, 4, 2, 0]),
+    "replayssm_decode/half-tiny": _decode(16, 16, [0, 4, 0, 0]),
+    "replayssm_decode/half-few": _decode(16, 16, [0, 4, 0, 0]),
+    "replayssm_decode/half-some": _decode(64, 16, [0, 4, 0, 0]),
+    "replayssm_decode/half-many": _decode(128, 32, [0, 4, 0, 0]),
+    "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 
 PINNED: dict[tuple[int, int], dict[str, Config]] = {(9, 0): SM90}

@@ -3,18 +3,293 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int, Int32
 from torch import Tensor
 
-from .launch import kernel
+from . import reference
+from .launch import kernel, traced
 
 
-def _variant(name: str, state: Tensor, programs: int) -> str:
-    """Regime of a launch: state width and how far B * HV is from filling the chip."""
-    size = "few" if programs < 256 else "some" if programs < 1024 else "many"
-    return f"{'wide' if state.element_size() > 2 else 'narrow'}-{size}"
+def packed_decode(
+    mixed_qkv: Float[Tensor, "B W"],
+    a: Float[Tensor, "B HV*K"],
+    b: Float[Tensor, "B HV"],
+    A_log: Float[Tensor, "HV"],
+    dt_bias: Float[Tensor, "HV*K"],
+    scale: float,
+    initial_state: Float[Tensor, "slots HV V K"],
+    out: Float[Tensor, "B 1 HV V"],
+    ssm_state_indices: Int[Tensor, "B"],
+    use_qk_l2norm_in_kernel: bool = False,
+    lower_bound: float | None = None,
+) -> tuple[Float[Tensor, "B 1 HV V"], Float[Tensor, "slots HV V K"]]:
+    """One decode step for each of B rows: gate, delta rule and read-out. `reference` states the mathematics.
+
+    Args:
+        mixed_qkv: rows ``[q | k | v]`` of width W = 2 H K + HV V, last axis dense; HV is a multiple of H.
+        a: raw gates, last axis dense.
+        b: write strengths as logits.
+        A_log, dt_bias: parameters of the gate, as in `chunk_kda`.
+        scale: of the queries.
+        initial_state: pool of states, V first, any floating dtype, last axis dense; the slots named are overwritten.
+        out: contiguous; overwritten.
+        ssm_state_indices: slot of each row, distinct; a negative one leaves the pool alone and gives zeros.
+        use_qk_l2norm_in_kernel: divide q and k by ``sqrt(sum(x^2) + 1e-6)``.
+        lower_bound: of the log decay, for the bounded gate.
+
+    Returns:
+        ``out`` and ``initial_state`` themselves.
+
+    Raises:
+        ValueError: a shape, stride or device would make the kernel read or write outside its tensors.
+    """
+    _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices)
+    args = (
+        mixed_qkv, a, b, A_log, dt_bias, float(scale), initial_state, out, ssm_state_indices,
+        use_qk_l2norm_in_kernel, lower_bound,
+    )  # fmt: skip
+    if traced(mixed_qkv):
+        torch.ops.kdacheck.packed_decode(*args)
+    elif out.is_cuda:
+        launch_packed_decode(*args)
+    else:
+        reference.packed_decode(*args)
+    return out, initial_state
+
+
+def replayssm_decode(
+    mixed_qkv: Float[Tensor, "B W"],
+    a: Float[Tensor, "B HV*K"] | Float[Tensor, "B HV K"],
+    b: Float[Tensor, "B HV"],
+    A_log: Float[Tensor, "HV"],
+    dt_bias: Float[Tensor, "HV*K"] | Float[Tensor, "HV K"],
+    scale: float,
+    initial_state: Float[Tensor, "slots HV V K"],
+    d_cache: Float[Tensor, "slots HV L V"],
+    k_cache: Float[Tensor, "slots H L K"],
+    g_cache: Float32[Tensor, "slots HV L K"],
+    out: Float[Tensor, "B 1 HV V"],
+    ssm_state_indices: Int[Tensor, "B"],
+    write_pos: Int32[Tensor, "B"],
+    force_flush: Int32[Tensor, "B"] | None = None,
+    use_qk_l2norm_in_kernel: bool = False,
+    lower_bound: float | None = None,
+) -> tuple[Float[Tensor, "B 1 HV V"], Float[Tensor, "slots HV V K"]]:
+    """One decode step that rewrites the state only every L steps. `reference` states the mathematics.
+
+    Between flushes a step appends its write d, key k and log decay g to the rings of its slot at ``write_pos`` and reads through
+    state and ring. It flushes, folding ring and itself into the state and leaving the rings, when ``write_pos`` is L - 1 or
+    ``force_flush`` is not zero. The caller advances ``write_pos``: by one, to zero after a flush.
+
+    Args:
+        mixed_qkv, A_log, scale, initial_state, out, ssm_state_indices, use_qk_l2norm_in_kernel, lower_bound: as in `packed_decode`.
+        a, dt_bias: as there, or with K as an axis of its own; contiguous.
+        b: as there.
+        d_cache, k_cache, g_cache: rings, as many slots as the pool, any strides; k_cache holds the keys as normalised.
+        write_pos: filled places of each row's ring, 0 to L - 1.
+        force_flush: flags.
+
+    Returns:
+        ``out`` and ``initial_state`` themselves.
+
+    Raises:
+        ValueError: a shape, stride, dtype or device would make the kernel read or write outside its tensors.
+    """
+    _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices, split=True)
+    slots, value_heads, value_width, width = initial_state.shape
+    heads = (mixed_qkv.shape[1] - value_heads * value_width) // 2 // width
+    length = d_cache.shape[2] if d_cache.ndim == 4 else 0
+    if (
+        length < 1
+        or d_cache.shape != (slots, value_heads, length, value_width)
+        or k_cache.shape != (slots, heads, length, width)
+        or g_cache.shape != (slots, value_heads, length, width)
+    ):
+        raise ValueError(
+            "the rings must be d_cache [slots, HV, L, V], k_cache [slots, H, L, K] and g_cache [slots, HV, L, K] with L >= 1"
+            f" and the pool's slots (got {tuple(d_cache.shape)}, {tuple(k_cache.shape)}, {tuple(g_cache.shape)})"
+        )
+    if g_cache.dtype != torch.float32:
+        raise ValueError(f"g_cache must be float32 (got {g_cache.dtype})")
+    rows = mixed_qkv.shape[:1]
+    for name, x in (("write_pos", write_pos), ("force_flush", force_flush)):
+        if x is not None and (x.shape != rows or x.dtype != torch.int32):
+            raise ValueError(f"{name} must be int32 [B] (got {x.dtype} {tuple(x.shape)})")
+    for x in (d_cache, k_cache, g_cache, write_pos, force_flush):
+        if x is not None and x.device != out.device:
+            raise ValueError(f"every tensor must be on {out.device} (got {x.device})")
+    args = (
+        mixed_qkv, a, b, A_log, dt_bias, float(scale), initial_state, d_cache, k_cache, g_cache, out,
+        ssm_state_indices, write_pos, force_flush, use_qk_l2norm_in_kernel, lower_bound,
+    )  # fmt: skip
+    if traced(mixed_qkv):
+        torch.ops.kdacheck.replayssm_decode(*args)
+    elif out.is_cuda:
+        launch_replayssm_decode(*args)
+    else:
+        reference.replayssm_decode(*args)
+    return out, initial_state
+
+
+def verify(
+    *,
+    q: Float[Tensor, "1 T H K"],
+    k: Float[Tensor, "1 T H K"],
+    v: Float[Tensor, "1 T HV V"],
+    a: Float[Tensor, "*gates"],
+    b: Float[Tensor, "*strengths"],
+    A_log: Float[Tensor, "*heads"],
+    dt_bias: Float[Tensor, "*channels"],
+    ssm_states: Float[Tensor, "slots HV V K"],
+    cache_indices: Int[Tensor, "N"],
+    query_start_loc: Int[Tensor, "N+1"],
+    intermediate_states_buffer: Float[Tensor, "scratch steps HV V K"],
+    intermediate_state_indices: Int[Tensor, "N"],
+    cache_steps: int,
+    retrieve_parent_token: Int[Tensor, "N parents"] | None = None,
+    lower_bound: float | None = None,
+) -> Float[Tensor, "1 T HV V"]:
+    """Run candidate tokens from committed states, with a snapshot after each; q and k are normalised, the scale is K ** -0.5.
+
+    A chain continues from its own last token. A tree (``retrieve_parent_token``) resumes each step after the first from the
+    snapshot of its parent, an earlier step of the same sequence.
+
+    Args:
+        q, k, v: packed tokens of N sequences; HV is a multiple of H.
+        a, b: raw gates with T HV K elements and logits of the write strength with T HV.
+        A_log, dt_bias: parameters of the gate with HV and HV K elements.
+        ssm_states: pool of committed states, V first; read only.
+        cache_indices: slot of each sequence; negative is padding and starts from zero.
+        query_start_loc: offsets.
+        intermediate_states_buffer: snapshots; row ``[i, s]`` takes the state after step s.
+        intermediate_state_indices: snapshot row i of each sequence; negative keeps none, and then a tree runs as a chain.
+        cache_steps: steps a sequence may have, at most the buffer's; further tokens read as zero.
+        retrieve_parent_token: step of each step's parent.
+        lower_bound: of the log decay, for the bounded gate.
+
+    Returns:
+        Outputs in v's dtype; tokens of no sequence read as zero.
+
+    Raises:
+        ValueError: a shape or device would make the kernel read or write outside its tensors.
+    """
+    if (
+        q.ndim != 4
+        or q.shape[0] != 1
+        or k.shape != q.shape
+        or v.ndim != 4
+        or v.shape[:2] != q.shape[:2]
+    ):
+        raise ValueError(
+            "q and k must be [1, T, H, K] and v [1, T, HV, V]"
+            f" (got {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)})"
+        )
+    tokens, heads, width = q.shape[1:]
+    value_heads, value_width = v.shape[2:]
+    state = (value_heads, value_width, width)
+    buffer, sequences = intermediate_states_buffer, cache_indices.shape[0]
+    if not heads or value_heads % heads:
+        raise ValueError(f"HV must be a multiple of H (got H={heads}, HV={value_heads})")
+    for name, x, size in (
+        ("a", a, tokens * value_heads * width),
+        ("b", b, tokens * value_heads),
+        ("A_log", A_log, value_heads),
+        ("dt_bias", dt_bias, value_heads * width),
+    ):
+        if x.numel() != size:
+            raise ValueError(f"{name} must have {size} elements (got {tuple(x.shape)})")
+    if ssm_states.ndim != 4 or ssm_states.shape[1:] != state:
+        raise ValueError(f"ssm_states must be [slots, HV, V, K] (got {tuple(ssm_states.shape)})")
+    if buffer.ndim != 5 or buffer.shape[2:] != state or not 0 < cache_steps <= buffer.shape[1]:
+        raise ValueError(
+            "intermediate_states_buffer must be [scratch, steps, HV, V, K] with 0 < cache_steps <= steps"
+            f" (got {tuple(buffer.shape)}, cache_steps={cache_steps})"
+        )
+    if query_start_loc.shape != (sequences + 1,) or intermediate_state_indices.shape != (
+        sequences,
+    ):
+        raise ValueError(
+            f"{sequences} sequences need {sequences + 1} offsets and {sequences} snapshot rows"
+            f" (got {tuple(query_start_loc.shape)}, {tuple(intermediate_state_indices.shape)})"
+        )
+    parents = retrieve_parent_token
+    if parents is not None and (
+        parents.ndim != 2 or parents.shape[0] < sequences or parents.shape[1] < cache_steps
+    ):
+        raise ValueError(
+            f"retrieve_parent_token must cover [{sequences}, {cache_steps}] (got {tuple(parents.shape)})"
+        )
+    args = (
+        q, k, v, a, b, A_log, dt_bias, ssm_states, cache_indices, query_start_loc, buffer,
+        intermediate_state_indices, cache_steps, parents, lower_bound,
+    )  # fmt: skip
+    for x in args:
+        if isinstance(x, Tensor) and x.device != q.device:
+            raise ValueError(f"every tensor must be on q's device {q.device} (got {x.device})")
+    if traced(q):
+        return torch.ops.kdacheck.verify(*args)
+    return launch_verify(*args) if q.is_cuda else _verify_on_cpu(*args)
+
+
+def _check(
+    mixed_qkv: Tensor,
+    a: Tensor,
+    b: Tensor,
+    A_log: Tensor,
+    dt_bias: Tensor,
+    pool: Tensor,
+    out: Tensor,
+    slots: Tensor,
+    split: bool = False,
+) -> None:
+    """Refuse what would touch memory outside the tensors; ``split`` allows K as an axis of a and dt_bias."""
+    if pool.ndim != 4 or mixed_qkv.ndim != 2:
+        raise ValueError(
+            "mixed_qkv must be [B, W] and initial_state [slots, HV, V, K]"
+            f" (got {tuple(mixed_qkv.shape)}, {tuple(pool.shape)})"
+        )
+    rows, total = mixed_qkv.shape
+    _, value_heads, value_width, width = pool.shape
+    heads, left = divmod(total - value_heads * value_width, 2 * width)
+    if left or heads < 1 or value_heads % heads:
+        raise ValueError(
+            f"mixed_qkv of width {total} is not 2 H K + HV V with HV a multiple of H"
+            f" (HV={value_heads}, V={value_width}, K={width})"
+        )
+    if width & (width - 1) or value_width & (value_width - 1):
+        raise ValueError(f"K and V must be powers of two (got K={width}, V={value_width})")
+    channels = value_heads * width
+    if a.numel() != rows * channels or a.shape[0] != rows or not (split or a.ndim == 2):
+        raise ValueError(f"a must be [{rows}, {channels}] (got {tuple(a.shape)})")
+    if b.shape != (rows, value_heads):
+        raise ValueError(f"b must be [{rows}, {value_heads}] (got {tuple(b.shape)})")
+    if A_log.shape != (value_heads,):
+        raise ValueError(f"A_log must be [{value_heads}] (got {tuple(A_log.shape)})")
+    if dt_bias.numel() != channels or not (split or dt_bias.ndim == 1):
+        raise ValueError(f"dt_bias must be [{channels}] (got {tuple(dt_bias.shape)})")
+    if split and not (a.is_contiguous() and dt_bias.is_contiguous()):
+        raise ValueError("a and dt_bias must be contiguous")
+    if out.shape != (rows, 1, value_heads, value_width) or not out.is_contiguous():
+        raise ValueError(
+            f"out must be contiguous [{rows}, 1, {value_heads}, {value_width}] (got {tuple(out.shape)})"
+        )
+    if slots.shape != (rows,):
+        raise ValueError(f"ssm_state_indices must be [{rows}] (got {tuple(slots.shape)})")
+    device = out.device
+    for x in (mixed_qkv, a, b, A_log, dt_bias, pool, slots):
+        if x.device != device:
+            raise ValueError(f"every tensor must be on {device} (got {x.device})")
+
+
+def _variant(state: Tensor, programs: int) -> str:
+    """Regime of a launch, as `configs` names it; ``programs`` is rows times value heads."""
+    size = "tiny" if programs < 64 else "few" if programs < 256 else "some"
+    return (
+        f"{'float32' if state.element_size() > 2 else 'half'}-{size if programs < 1024 else 'many'}"
+    )
 
 
 def launch_packed_decode(
@@ -34,9 +309,7 @@ def launch_packed_decode(
     programs = mixed_qkv.shape[0] * initial_state.shape[1]
     if programs == 0:
         return
-    kernel(
-        "decode_device", "packed_decode", out, _variant("packed", initial_state, programs)
-    )(
+    kernel("decode_device", "packed_decode", out, _variant(initial_state, programs))(
         mixed_qkv,
         a,
         b,
@@ -75,9 +348,7 @@ def launch_replayssm_decode(
     programs = rows * initial_state.shape[1]
     if programs == 0:
         return
-    kernel(
-        "decode_device", "replayssm_decode", out, _variant("replay", initial_state, programs)
-    )(
+    kernel("decode_device", "replayssm_decode", out, _variant(initial_state, programs))(
         mixed_qkv,
         a.view(rows, -1),
         b,
@@ -154,3 +425,89 @@ def launch_verify(
         retrieve_parent_token is not None,
     )
     return out
+
+
+def _verify_on_cpu(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    a: Tensor,
+    b: Tensor,
+    A_log: Tensor,
+    dt_bias: Tensor,
+    ssm_states: Tensor,
+    cache_indices: Tensor,
+    query_start_loc: Tensor,
+    intermediate_states_buffer: Tensor,
+    intermediate_state_indices: Tensor,
+    cache_steps: int,
+    retrieve_parent_token: Tensor | None,
+    lower_bound: float | None,
+) -> Tensor:
+    return reference.verify(
+        q=q,
+        k=k,
+        v=v,
+        a=a,
+        b=b,
+        A_log=A_log,
+        dt_bias=dt_bias,
+        ssm_states=ssm_states,
+        cache_indices=cache_indices,
+        query_start_loc=query_start_loc,
+        intermediate_states_buffer=intermediate_states_buffer,
+        intermediate_state_indices=intermediate_state_indices,
+        cache_steps=cache_steps,
+        retrieve_parent_token=retrieve_parent_token,
+        lower_bound=lower_bound,
+    )
+
+
+_STEP = "Tensor mixed_qkv, Tensor a, Tensor b, Tensor A_log, Tensor dt_bias, float scale, Tensor(a!) initial_state"
+_OPTIONS = "bool normalize, float? lower_bound"
+
+
+@torch.library.custom_op(
+    "kdacheck::packed_decode",
+    mutates_args=("initial_state", "out"),
+    schema=f"({_STEP}, Tensor(b!) out, Tensor ssm_state_indices, {_OPTIONS}) -> ()",
+)
+def _packed_decode(mixed_qkv: Tensor, *args: Any) -> None:
+    (launch_packed_decode if mixed_qkv.is_cuda else reference.packed_decode)(mixed_qkv, *args)
+
+
+@torch.library.custom_op(
+    "kdacheck::replayssm_decode",
+    mutates_args=("initial_state", "d_cache", "k_cache", "g_cache", "out"),
+    schema=(
+        f"({_STEP}, Tensor(b!) d_cache, Tensor(c!) k_cache, Tensor(d!) g_cache, Tensor(e!) out,"
+        f" Tensor ssm_state_indices, Tensor write_pos, Tensor? force_flush, {_OPTIONS}) -> ()"
+    ),
+)
+def _replayssm_decode(mixed_qkv: Tensor, *args: Any) -> None:
+    (launch_replayssm_decode if mixed_qkv.is_cuda else reference.replayssm_decode)(mixed_qkv, *args)
+
+
+@_packed_decode.register_fake
+@_replayssm_decode.register_fake
+def _(*args: Any) -> None:
+    return None
+
+
+@torch.library.custom_op(
+    "kdacheck::verify",
+    mutates_args=("intermediate_states_buffer",),
+    schema=(
+        "(Tensor q, Tensor k, Tensor v, Tensor a, Tensor b, Tensor A_log, Tensor dt_bias, Tensor ssm_states,"
+        " Tensor cache_indices, Tensor query_start_loc, Tensor(a!) intermediate_states_buffer,"
+        " Tensor intermediate_state_indices, int cache_steps, Tensor? retrieve_parent_token, float? lower_bound)"
+        " -> Tensor"
+    ),
+)
+def _verify(q: Tensor, *args: Any) -> Tensor:
+    return (launch_verify if q.is_cuda else _verify_on_cpu)(q, *args)
+
+
+@_verify.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, *args: Any) -> Tensor:
+    return torch.empty_like(v, memory_format=torch.contiguous_format)

@@ -50,9 +50,7 @@ def packed_decode(
     H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_span in hl.tile(
-        [mixed.size(0), HV, V], block_size=[1, 1, span]
-    ):
+    for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):
         row = tile_b.id
         hv = tile_head.id
         h = hv // (HV // H)
@@ -115,9 +113,7 @@ def replayssm_decode(
     H = hl.specialize(k_cache.size(1))
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
-    for tile_b, tile_head, tile_span in hl.tile(
-        [mixed.size(0), HV, V], block_size=[1, 1, span]
-    ):
+    for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):
         row = tile_b.id
         hv = tile_head.id
         h = hv // (HV // H)

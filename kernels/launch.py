@@ -19,17 +19,34 @@ def capability(index: int | None) -> tuple[int, int]:
 
 
 @functools.cache
-def _kernel(module: str, function: str, variant: str, arch: tuple[int, int] | None) -> Any:
+def _kernel(
+    module: str, function: str, variant: str, arch: tuple[int, int] | None, exact: bool
+) -> Any:
     import helion
 
     body = getattr(importlib.import_module(f".{module}", __package__), function)
     name = f"{function}/{variant}" if variant else function
     return helion.kernel(
-        body, config=helion.Config(**pinned(arch, name)), static_shapes=False, fast_math=True
+        body,
+        config=helion.Config(**pinned(arch, name)),
+        static_shapes=False,
+        fast_math=True,
+        # One tf32 product keeps eleven bits of a float32; three keep nearly all.
+        dot_precision="tf32x3" if exact else "tf32",
     )
 
 
-def kernel(module: str, function: str, like: torch.Tensor, variant: str = "") -> Callable[..., Any]:
+def kernel(
+    module: str, function: str, like: torch.Tensor, variant: str = "", exact: bool = False
+) -> Callable[..., Any]:
     """The Helion kernel ``function`` of ``module`` with the configuration pinned for like's device."""
     arch = capability(like.device.index) if like.is_cuda else None
-    return _kernel(module, function, variant, arch)
+    return _kernel(module, function, variant, arch, exact)
+
+
+def traced(x: torch.Tensor) -> bool:
+    """Whether a call must go through its registered operator: under torch.compile, and for fake and meta tensors.
+
+    Otherwise the kernel is launched directly, which spares the dispatcher's microseconds.
+    """
+    return torch.compiler.is_compiling() or type(x) is not torch.Tensor or x.is_meta

@@ -29,6 +29,8 @@ padding contracts of the kernels: a negative slot reads as a zero state and is n
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -171,7 +173,7 @@ def chunk_kda(
         rows = -(-tokens // CHUNK) * batch
     else:
         offsets = cu_seqlens.tolist()
-        spans = [(0, begin, end) for begin, end in zip(offsets, offsets[1:], strict=False)]
+        spans = [(0, begin, end) for begin, end in itertools.pairwise(offsets)]
         rows = tokens // CHUNK + len(spans)
     slots = list(range(len(spans)))
     if initial_state_indices is not None:
@@ -179,9 +181,7 @@ def chunk_kda(
     tracked = [-1] * len(spans) if track_chunk_idx is None else track_chunk_idx.tolist()
 
     out = torch.zeros_like(v)
-    states = torch.zeros(
-        rows, value_heads, v.shape[-1], width, dtype=kind, device=q.device
-    )
+    states = torch.zeros(rows, value_heads, v.shape[-1], width, dtype=kind, device=q.device)
     row = 0
     for n, (b, begin, end) in enumerate(spans):
         known = initial_state is not None and slots[n] >= 0
@@ -238,9 +238,7 @@ def _step(
     q, k, v = split_packed(mixed_qkv.to(dtype), value_heads, value_width, key_width)
     if normalize:
         q, k = l2_normalized(q), l2_normalized(k)
-    decay = log_decay(
-        a.reshape(-1, value_heads, key_width), A_log, dt_bias, lower_bound, dtype
-    )
+    decay = log_decay(a.reshape(-1, value_heads, key_width), A_log, dt_bias, lower_bound, dtype)
     return q, k, v, decay, b.to(dtype).sigmoid()
 
 

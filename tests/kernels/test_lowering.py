@@ -1,0 +1,73 @@
+"""Every pinned configuration must still lower to Triton code; that needs neither a GPU nor Triton."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from kdacheck.kernels import configs
+from kdacheck.kernels import decode as steps
+from kdacheck.kernels import prefill as chunks
+
+from .cases import candidates, decode, prefill, replay
+
+helion = pytest.importorskip("helion", reason="the kernels extra is not installed")
+
+PINNED = sorted(
+    {
+        (name, repr(config))
+        for table in (configs.DEFAULT, *configs.PINNED.values())
+        for name, config in table.items()
+    }
+)
+
+
+def recorded(module, monkeypatch, launch) -> dict[str, tuple]:
+    """What the launcher would hand to each kernel."""
+    calls: dict[str, tuple] = {}
+
+    def kernel(_, function, like, variant="", exact=False):
+        return lambda *args: calls.__setitem__(function, args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "kernel", kernel)
+        launch()
+    return calls
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    wide = {"dtype": torch.bfloat16, "width": 128, "value_width": 128}
+    call = prefill(tokens=150, heads=2, value_heads=2, offsets=[0, 70, 150], **wide)
+    found = recorded(chunks, monkeypatch, lambda: chunks.launch(*call.values()))
+    step = decode(**wide)
+    found |= recorded(
+        steps, monkeypatch, lambda: steps.launch_packed_decode(*step.values(), True, None)
+    )
+    ring = replay(8, **wide)
+    order = ("mixed_qkv", "a", "b", "A_log", "dt_bias", "scale", "initial_state", "d_cache", "k_cache",
+             "g_cache", "out", "ssm_state_indices", "write_pos")  # fmt: skip
+    found |= recorded(
+        steps,
+        monkeypatch,
+        lambda: steps.launch_replayssm_decode(*(ring[n] for n in order), None, True, None),
+    )
+    tree = candidates(tree=True, **wide)
+    return found | recorded(steps, monkeypatch, lambda: steps.launch_verify(*tree.values()))
+
+
+@pytest.mark.parametrize("pinned", PINNED, ids=lambda p: p[0] + p[1])
+def test_pinned_configurations_lower(calls, pinned, monkeypatch):
+    import ast
+
+    from kdacheck.kernels import decode_device, prefill_device
+
+    monkeypatch.delenv("HELION_INTERPRET", raising=False)
+    name, text = pinned
+    family = name.partition("/")[0]
+    body = getattr(prefill_device, family, None) or getattr(decode_device, family)
+    config = helion.Config(**ast.literal_eval(text))
+    kernel = helion.kernel(body, config=config, static_shapes=False, fast_math=True)
+    code = kernel.bind(calls[family]).to_triton_code(config)
+    assert f"def _helion_{family}" in code
+    for i, size in enumerate(config.config.get("block_sizes", ())):
+        assert f"_BLOCK_SIZE_{i} = tl.constexpr({size})" in code

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from kdacheck import kernels
+from kdacheck.kernels import reference
+
+from .cases import candidates, copied, decode, error, prefill, replay
+
+
+def test_importing_needs_neither_gpu_nor_helion():
+    code = "import sys, kdacheck.kernels; print(sorted({'helion', 'triton'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_cpu_tensors_take_the_reference():
+    call = prefill(tokens=70, value_heads=2)
+    mine, theirs = copied(call), copied(call)
+    assert torch.equal(kernels.chunk_kda(**mine), reference.chunk_kda(**theirs))
+    assert torch.equal(mine["initial_state"], theirs["initial_state"])
+    assert torch.equal(mine["v"], call["v"])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_prefill_compiles_whole(packed):
+    call = prefill(tokens=70, offsets=[0, 3, 70] if packed else None)
+    call["output_intermediate_states"] = True
+    mine, theirs = copied(call), copied(call)
+    compiled = torch.compile(
+        lambda **a: kernels.chunk_kda(**a), fullgraph=True, backend="aot_eager"
+    )
+    out, states = compiled(**mine)
+    expected, before = kernels.chunk_kda(**theirs)
+    assert torch.equal(out, expected)
+    assert torch.equal(states, before)
+    assert torch.equal(mine["initial_state"], theirs["initial_state"])
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("packed_decode", decode), ("replayssm_decode", replay), ("verify", candidates)],
+)
+def test_steps_compile_whole(name, make):
+    function = getattr(kernels, name)
+    call = make()
+    mine, theirs = copied(call), copied(call)
+    compiled = torch.compile(lambda **a: function(**a), fullgraph=True, backend="aot_eager")
+    result, expected = compiled(**mine), function(**theirs)
+    if name == "verify":
+        assert torch.equal(result, expected)
+    for key, x in mine.items():
+        if isinstance(x, torch.Tensor):
+            assert torch.equal(x, theirs[key]), key
+
+
+def test_meta_tensors_have_the_shape_of_the_result():
+    call = prefill(tokens=70, value_heads=2, value_width=64)
+    call = {n: x.to("meta") if isinstance(x, torch.Tensor) else x for n, x in call.items()}
+    assert kernels.chunk_kda(**call).shape == (1, 70, 2, 64)
+
+
+WRONG = {
+    "HV must be a multiple": lambda c: c.update(v=torch.randn(1, 70, 3, 32)),
+    "g must cover": lambda c: c.update(g=c["g"][:, :69]),
+    "beta must cover": lambda c: c.update(beta=c["beta"][..., :1]),
+    "packed batch of 1": lambda c: c.update(cu_seqlens=torch.zeros(2, 2, dtype=torch.int32)),
+    "A_log must be": lambda c: c.update(A_log=torch.rand(3)),
+    "dt_bias must have": lambda c: c.update(dt_bias=torch.rand(63)),
+    "A_log is missing": lambda c: c.update(A_log=None),
+    "initial_state must be": lambda c: c.update(initial_state=torch.rand(3, 2, 32, 33)),
+    "initial_state_indices must be": lambda c: c.update(
+        initial_state_indices=torch.zeros(2, dtype=torch.int32)
+    ),
+    "come together": lambda c: c.update(track_state=torch.zeros(1, 2, 32, 32)),
+    "must share": lambda c: c.update(k=c["k"].half()),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_prefill_calls_are_refused(message):
+    call = prefill(heads=2, value_heads=2)
+    WRONG[message](call)
+    with pytest.raises(ValueError, match=message):
+        kernels.chunk_kda(**call)
+
+
+def test_wrong_rings_are_refused():
+    call = replay()
+    call["g_cache"] = call["g_cache"][:-1]
+    with pytest.raises(ValueError, match="rings must be"):
+        kernels.replayssm_decode(**call)
+
+
+def test_compiled_results_are_right():
+    call = prefill(tokens=33)
+    expected = reference.chunk_kda(**copied(call), dtype=torch.float64, token_by_token=True)
+    assert error(kernels.chunk_kda(**call), expected) < 1e-5
