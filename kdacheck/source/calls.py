@@ -360,7 +360,7 @@ def _external(
     if path.rpartition(".")[2] == "get_kernel" and arguments.positional:
         named = arguments.positional[0].value
         if isinstance(named, Literal) and isinstance(named.value, str):
-            target = contracts.registry().get(named.value.removeprefix("attention."))
+            target = contracts.registry().get(named.value)
             backend = [a.value for a in (*arguments.positional[1:], *arguments.keywords.values())]
             helion = any(isinstance(b, External) and b.path.endswith(".HELION") for b in backend)
             if target is not None and helion:

@@ -438,7 +438,7 @@ class Interpreter:
 
     def _shape_of(self, facts: TensorFacts) -> Value:
         for axis, size in facts.partial.items():
-            self.run.sizes._symbols.setdefault((facts.handle, axis), size)
+            self.run.sizes.learn(facts.handle, axis, size)
         return ShapeOf(facts.handle)
 
     def _unknown_attribute(
@@ -703,7 +703,7 @@ class Interpreter:
             shape = tuple(self._annotated_size(name, bound) for name in axes.names)
             state.ranks[handle] = len(shape)
             for axis, size in enumerate(shape):
-                self.run.sizes._symbols.setdefault((handle, axis), size)
+                self.run.sizes.learn(handle, axis, size)
         return TensorFacts(
             shape=shape,
             dtypes=dtypes if dtypes is not None and len(dtypes) <= 2 else None,

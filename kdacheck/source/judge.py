@@ -105,10 +105,11 @@ def _report(
         )
         for picked in itertools.product(*choices.values())
     ]
-    for rule in rules.catalogue():
-        if rule.check is None:
-            continue
-        for violation in _everywhere(rule, calls):
+    violations = [(r, v) for r in rules.catalogue() if r.check for v in _everywhere(r, calls)]
+    # What lands on the wrong parameter is not judged as that parameter as well.
+    drifted = {v.parameter for rule, v in violations if rule.code == "KDA502"} - {None}
+    for rule, violation in violations:
+        if rule.code == "KDA502" or violation.parameter not in drifted:
             where = _node_of(violation, bound, node)
             fact = calls[0].arguments.get(violation.parameter or "")
             passed = bound.given.get(violation.parameter or "")

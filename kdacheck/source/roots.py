@@ -10,7 +10,7 @@ from kdacheck.facts import Dim, Literal
 from kdacheck.source import statements
 from kdacheck.source.boundaries import Wiring
 from kdacheck.source.calls import gather
-from kdacheck.source.frames import BUDGET, Frame
+from kdacheck.source.frames import BUDGET, CEILING, Frame
 from kdacheck.source.functions import fixture_value, takes_fixtures
 from kdacheck.source.interpreter import Interpreter, defaults_to_none
 from kdacheck.source.module import Definition, assigned_targets, dotted, looped_names, suite
@@ -25,7 +25,7 @@ def run_root(
     node = definition.node
     assert isinstance(node, cst.FunctionDef)
     state = State()
-    interp.run.limit = interp.run.steps + BUDGET
+    interp.run.limit = min(interp.run.steps + BUDGET, CEILING)
     interp.run.wiring = Wiring()
     decorators = [d for outer in definition.within for d in outer.decorators]
     if any(_replaces_kernels(d) for d in decorators) or interp.module.is_expected_to_fail:

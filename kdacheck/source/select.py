@@ -348,11 +348,7 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
     outliner.visit(tree, 0)
     seeds = outliner.seeds
     definitions = outliner.definitions
-    if any(
-        text.startswith("attention.") and text.partition(".")[2] in contracts.registry()
-        for d in definitions
-        for text in d.used
-    ):
+    if any(text in contracts.registry() for d in definitions for text in d.used):
         seeds = seeds | {"get_kernel"}
     reaching: set[int] = set()
     names = set(seeds)

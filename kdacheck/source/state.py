@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,32 +35,31 @@ class Sizes:
     """
 
     def __init__(self) -> None:
-        self._symbols: dict[Hashable, Dim] = {}
+        self._sizes: dict[int, dict[int, Dim]] = {}
+        self._numbers: dict[int, Dim] = {}
 
     def of(self, handle: int, axis: int, name: str) -> Dim:
-        return self._get((handle, axis), name)
+        sizes = self._sizes.setdefault(handle, {})
+        if axis not in sizes:
+            sizes[axis] = symbol(name)
+        return sizes[axis]
+
+    def learn(self, handle: int, axis: int, size: Dim) -> None:
+        """A size that is known otherwise, unless the axis was asked for already."""
+        self._sizes.setdefault(handle, {}).setdefault(axis, size)
 
     def number(self, handle: int, name: str) -> Dim:
-        return self._get((handle, "int"), name)
+        """An unknown object as an int, which may be any."""
+        if handle not in self._numbers:
+            self._numbers[handle] = symbol(name, None)
+        return self._numbers[handle]
 
     def set_number(self, handle: int, dim: Dim) -> None:
-        self._symbols[(handle, "int")] = dim
+        self._numbers[handle] = dim
 
-    def _get(self, key: Hashable, name: str) -> Dim:
-        found = self._symbols.get(key)
-        if found is None:
-            # A size is a natural number; an unknown object used as an int may be any.
-            is_size = isinstance(key, tuple) and isinstance(key[1], int)
-            found = self._symbols[key] = symbol(name, 0 if is_size else None)
-        return found
-
-    def known(self, handle: int) -> dict[int, Dim]:
+    def known(self, handle: int) -> Mapping[int, Dim]:
         """The axes of a handle that were asked for."""
-        return {
-            key[1]: dim
-            for key, dim in self._symbols.items()
-            if isinstance(key, tuple) and key[0] == handle and isinstance(key[1], int)
-        }
+        return self._sizes.get(handle, {})
 
 
 @dataclass
