@@ -212,7 +212,7 @@ def verify(
     """
     H = hl.specialize(q.size(1))
     HV = hl.specialize(v.size(1))
-    K = hl.specialize(q.size(2))
+    hl.specialize(q.size(2))
     V = hl.specialize(v.size(2))
     block_v = hl.register_block_size(1, V)
     for tile_n, tile_head, tile_v in hl.tile([sequences, HV, V], block_size=[1, 1, block_v]):

@@ -69,10 +69,7 @@ def chunk_kda(
         lower_bound, track_state, track_chunk_idx,
     )  # fmt: skip
     scale = q.shape[3] ** -0.5 if scale is None else float(scale)
-    if traced(q):
-        run = torch.ops.kdacheck.chunk_kda
-    else:
-        run = launch if q.is_cuda else _on_cpu
+    run = torch.ops.kdacheck.chunk_kda if traced(q) else launch if q.is_cuda else _on_cpu
     out, states = run(
         q, k, v, g, beta, scale, initial_state, initial_state_indices, use_qk_l2norm_in_kernel,
         cu_seqlens, A_log, dt_bias, lower_bound, output_intermediate_states, track_state,

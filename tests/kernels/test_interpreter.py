@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+
 from kdacheck.kernels import decode as steps
 from kdacheck.kernels import prefill as chunks
 from kdacheck.kernels import reference

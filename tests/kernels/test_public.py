@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+
 from kdacheck import kernels
 from kdacheck.kernels import reference
 

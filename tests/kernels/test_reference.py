@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
+
 from kdacheck.kernels import reference
 
 from .cases import copied, decode, error, prefill, replay
@@ -39,7 +42,7 @@ def test_packed_equals_dense_sequence_by_sequence():
     call = prefill(tokens=71, offsets=offsets, padding=True)
     whole = copied(call)
     out = reference.chunk_kda(**whole, dtype=DOUBLE)
-    for n, (begin, end) in enumerate(zip(offsets, offsets[1:], strict=False)):
+    for n, (begin, end) in enumerate(itertools.pairwise(offsets)):
         part = copied(call)
         for name in ("q", "k", "v", "g", "beta"):
             part[name] = part[name][:, begin:end]
