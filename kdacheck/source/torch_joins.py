@@ -123,7 +123,10 @@ def stack(tensors: Value, dim: Value = ZERO, out: Value = NONE) -> Value:
     shape = [_same_size([part[axis] for part in known]) for axis in range(rank)]
     axis = axis_of(dim, rank + 1)
     shape.insert(axis, len(parts))
-    return _laid_out(fresh(tuple(shape), dtypes, device), parts)
+    # rows that are one list say no more than each of them does
+    alike = all(part == parts[0] for part in parts)
+    tags = frozenset(("rows-alike",)) if alike and axis == 0 else frozenset[str]()
+    return _laid_out(fresh(tuple(shape), dtypes, device).with_(tags=tags), parts)
 
 
 @function("torch.hstack", "torch.column_stack")

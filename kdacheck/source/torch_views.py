@@ -556,7 +556,8 @@ def selected(tensor: TensorFacts, axis: int, index: Dim | None) -> TensorFacts:
     tags = frozenset()
     if len(rest) == 1 and axis == 0 and index is not None:
         tags = frozenset(("row-of-2d",))
-        several = isinstance(index, int) and at_least(size, 2)
+        alike = "rows-alike" in tensor.tags or steps[0] == 0
+        several = isinstance(index, int) and at_least(size, 2) and not alike
         if several and tensor.dtypes and tensor.dtypes <= INTEGERS:
             tags |= {ONE_ROW}
     values = None
