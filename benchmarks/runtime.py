@@ -119,8 +119,8 @@ def timed(function: Callable[..., Any], calls: int, given: Sequence[Any]) -> flo
 def main() -> int:
     """Measure and print the table; 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=20_000, help="calls in a round")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--calls", type=int, default=2_000, help="calls in a round")
+    parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
     given = arguments()
     contracted = kdacheck.contract(*CLAUSES)(plain)

@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     level = config.getoption("--kdacheck") or config.getini("kdacheck")
     if level not in LEVELS:
         raise pytest.UsageError(f"kdacheck: no level {level!r}: it is one of {', '.join(LEVELS)}")
-    coverage = config.getoption("--kdacheck-coverage")
+    coverage = bool(config.getoption("--kdacheck-coverage"))
     if level == "off":
         if coverage:
             raise pytest.UsageError("--kdacheck-coverage needs --kdacheck")

@@ -26,7 +26,8 @@ def fact(value: Any, values: tuple[int, ...] | None = None) -> Fact:
         return Literal(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, torch.SymFloat):
         return Literal(float(value))
-    if hasattr(value, "dtype") and getattr(value, "shape", None) == () and value.dtype.kind == "b":
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "b" and getattr(value, "shape", None) == ():
         return Literal(bool(value))
     return Unknown(not_none=True)
 
@@ -63,7 +64,7 @@ def readable(value: Tensor) -> bool:
         return False
     if value.is_meta or value.layout is not torch.strided or torch._C._len_torch_dispatch_stack():
         return False
-    if torch._C._functorch.is_functorch_wrapped_tensor(value):
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):  # type: ignore[attr-defined]
         return False
     return not (value.is_cuda and torch.cuda.is_current_stream_capturing())
 

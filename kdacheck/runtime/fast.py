@@ -654,29 +654,36 @@ class _Writer:
         self.when(name, *guards, f"_wide({width}, {heads}, {key}, {value})")
 
     def device(self, but: tuple[str, ...]) -> None:
-        known: str | None = None
-        late: list[Formal] = []
+        first: str | None = None
+        others: list[str] = []
         for parameter in self.contract.parameters:
             name, annotation = parameter.name, parameter.annotation
             if name in but or (annotation.others and set(annotation.others) <= set(_SCALARS)):
                 continue
-            if self.given(name):
-                late.append(parameter)
-            elif known is None:
-                known = "_device"
-                self.put(f"_device = {name}.device")
+            if first is None and not self.given(name):
+                first = name
             else:
-                self.refuse(f"{name}.device != _device")
-        if known is None and late:
-            self.put("_device = None")
-        for parameter in late:
-            name = parameter.name
+                others.append(name)
+        if first is None:
+            self.some_device(others)
+            return
+        # to ask a tensor for its device makes an object, to ask whether it is on the host does not
+        with self.block(f"if {first}.is_cpu:"):
+            self.all_on(others, "{0}.is_cpu")
+        with self.block("else:"):
+            self.put(f"_device = {first}.device")
+            self.all_on(others, "{0}.device == _device")
+
+    def all_on(self, names: list[str], condition: str) -> None:
+        for name in names:
+            self.when(name, f"not {condition.format(name)}")
+
+    def some_device(self, names: list[str]) -> None:
+        self.put("_device = None")
+        for name in names:
             with self.block(f"if {self.given(name)}:"):
-                if known is None:
-                    self.put(f"if _device is None: _device = {name}.device")
-                    self.put(f"elif {name}.device != _device: return False")
-                else:
-                    self.refuse(f"{name}.device != _device")
+                self.put(f"if _device is None: _device = {name}.device")
+                self.put(f"elif {name}.device != _device: return False")
 
     def same_dtype(self, names: tuple[str, ...]) -> None:
         self.put("_dtype = None")

@@ -99,7 +99,7 @@ def _one(q: Float[Tensor, "T K"], k: Float[Tensor, "T K"]) -> Tensor:
 
 def test_an_unknown_keyword_is_named() -> None:
     with pytest.raises(kdacheck.ContractError) as raised:
-        attend(**arguments(), cu_seqlen=None)
+        attend(**arguments(), cu_seqlen=None)  # type: ignore[call-arg]
     assert raised.value.code == "KDA501"
     assert "did you mean `cu_seqlens`" in str(raised.value)
 
@@ -226,10 +226,10 @@ def test_annotations_that_are_objects() -> None:
 
     plain.__annotations__ = {
         "q": Float[Tensor, "T K"],
-        "k": Int[Tensor, "T"] | Int[Tensor, "T 1"] | None,
+        "k": Int[Tensor, "T"] | Int[Tensor, "T 1"] | None,  # type: ignore[operator]
         "n": int,
     }
-    contracted = kdacheck.contract()(plain)
+    contracted: Any = kdacheck.contract()(plain)
     contracted(torch.zeros(2, 3))
     contracted(torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.int64), n=2)
     for k, n in ((torch.zeros(3, dtype=torch.int64), 1), (torch.zeros(2), 1), (None, "x")):

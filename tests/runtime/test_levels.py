@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import kdacheck
 from kdacheck.runtime import facts
@@ -162,7 +163,7 @@ def test_a_wrong_level_is_refused() -> None:
         kdacheck.checking("loud")  # type: ignore[arg-type]
 
 
-class Counting(torch.utils._python_dispatch.TorchDispatchMode):
+class Counting(TorchDispatchMode):
     """Counts operations, with which contents leave their tensors."""
 
     def __init__(self) -> None:
@@ -214,7 +215,7 @@ def test_contents_of_fake_and_meta_tensors_are_not_read() -> None:
         with FakeTensorMode(allow_non_fake_inputs=True):
             attend(**arguments(cu_seqlens=torch.zeros(3, dtype=torch.int64)))
         mode = FakeTensorMode()
-        faked = {
+        faked: dict[str, Any] = {
             k: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v
             for k, v in arguments().items()
         }

@@ -255,7 +255,7 @@ def test_packed_decode_returns_its_own_arguments() -> None:
 def test_decorated_functions_are_stood_in_for() -> None:
     from tests.runtime.contracted import arguments, attend, step
 
-    given = arguments()
+    given: dict[str, Any] = arguments()
     with kdacheck.dry():
         out = attend(**given)
         assert torch.equal(out, torch.zeros_like(given["v"]))
@@ -265,5 +265,5 @@ def test_decorated_functions_are_stood_in_for() -> None:
         assert second is not None
         assert second.shape == state.shape
         with pytest.raises(kdacheck.ContractError, match="KDA101"):
-            attend(**given | {"dt_bias": torch.zeros(1).expand(16)})
+            attend(**{**given, "dt_bias": torch.zeros(1).expand(16)})
     assert not torch.equal(attend(**given), torch.zeros_like(given["v"]))

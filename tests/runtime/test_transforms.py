@@ -237,7 +237,9 @@ def test_cuda_tensors_and_graphs() -> None:
     dot(q, k, cu)
     with pytest.raises(kdacheck.ContractError, match="KDA206"):
         dot(q, k.cpu())
-    given = {n: v.cuda() if isinstance(v, Tensor) else v for n, v in arguments().items()}
+    given: dict[str, Any] = {
+        n: v.cuda() if isinstance(v, Tensor) else v for n, v in arguments().items()
+    }
     for level in ("meta", "values"):
         graph = torch.cuda.CUDAGraph()
         with kdacheck.checking(level), torch.cuda.graph(graph):  # type: ignore[arg-type]
@@ -248,7 +250,7 @@ def test_cuda_tensors_and_graphs() -> None:
     try:
         attend(**given)
         with pytest.raises(kdacheck.ContractError):
-            attend(**given | {"dt_bias": given["dt_bias"][::2]})
+            attend(**{**given, "dt_bias": given["dt_bias"][::2]})
     finally:
         torch.cuda.set_sync_debug_mode("default")
     given["cu_seqlens"] = torch.tensor([1, 3, 8], device="cuda")
