@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from kdacheck.config import Overrides
+    from kdacheck.config import Configuration, Overrides
     from kdacheck.linter import Result
 
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -154,6 +154,19 @@ def _parser() -> argparse.ArgumentParser:
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
     files.add_argument("-j", "--jobs", metavar="N", type=_jobs, help="processes (default: cores)")
 
+    fixing = parser.add_argument_group("fixes")
+    fixing.add_argument(
+        "--fix", action="store_true", help="write what is certain to be meant into the files"
+    )
+    fixing.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="fixes that are for a person to look at count as well",
+    )
+    fixing.add_argument(
+        "--diff", action="store_true", help="show what --fix would change, and write nothing"
+    )
+
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=FORMATS, default="full", help="default: full")
     output.add_argument("-o", "--output-file", metavar="FILE", help="write there")
@@ -208,7 +221,7 @@ def _overrides(options: argparse.Namespace) -> Overrides:
 
 def _lint(options: argparse.Namespace) -> int:
     from kdacheck.config import ConfigError, Configuration
-    from kdacheck.linter import lint, lint_text
+    from kdacheck.linter import fix, lint, lint_text
 
     if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated exclude each other")
@@ -226,8 +239,23 @@ def _lint(options: argparse.Namespace) -> int:
     else:
         result = lint(paths, configuration, jobs=options.jobs)
 
+    stream = sys.stdout
+    if options.diff or options.fix:
+        if texts:
+            _fix_text(options, result, configuration, texts)
+            stream = sys.stderr
+        else:
+            fix(result, configuration, unsafe=options.unsafe_fixes, write=not options.diff)
+        for finding, why in result.refused:
+            place = finding.location
+            _note(
+                f"{finding.filename}:{place.row}:{place.column}: "
+                f"the fix of {finding.code} was not applied: {why}"
+            )
+    if options.diff:
+        return _show_difference(options, result)
     if options.output_file is None:
-        _report(options, result, sys.stdout, texts)
+        _report(options, result, stream, texts)
     else:
         try:
             with open(
@@ -246,6 +274,49 @@ def _lint(options: argparse.Namespace) -> int:
     return FOUND if result.findings and not options.exit_zero else CLEAN
 
 
+def _fix_text(
+    options: argparse.Namespace,
+    result: Result,
+    configuration: Configuration,
+    texts: dict[str, bytes],
+) -> None:
+    """Fix standard input: what became of it goes to standard output, everything else to standard error."""
+    from kdacheck.linter import fix_text
+
+    ((name, data),) = texts.items()
+    done = fix_text(name, data, result.findings, configuration, unsafe=options.unsafe_fixes)
+    result.findings, result.fixed, result.refused = done.findings, done.fixed, done.refused
+    texts[name] = done.data
+    if options.diff:
+        result.texts[name] = data, done.data
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(done.data)
+        sys.stdout.flush()
+
+
+def _show_difference(options: argparse.Namespace, result: Result) -> int:
+    from kdacheck.fixes import difference
+    from kdacheck.report import shown
+
+    changed = False
+    for path, (before, after) in sorted(result.texts.items()):
+        text = difference(shown(path), before, after)
+        changed = changed or bool(text)
+        sys.stdout.write(text)
+    sys.stdout.flush()
+    for error in result.errors:
+        _fail(error)
+    if not options.quiet:
+        count = len(result.fixed)
+        _note(
+            f"would fix {count} finding{'' if count == 1 else 's'}" if count else "nothing to fix"
+        )
+    if result.errors:
+        return FAILED
+    return FOUND if changed and not options.exit_zero else CLEAN
+
+
 def _report(
     options: argparse.Namespace, result: Result, stream: TextIO, texts: dict[str, bytes]
 ) -> None:
@@ -255,14 +326,46 @@ def _report(
         return
     from kdacheck.report import write
 
-    write(options.output_format, result.findings, stream, colour=colour, texts=texts)
+    write(
+        options.output_format,
+        result.findings,
+        stream,
+        colour=colour,
+        texts=texts,
+        unsafe=options.unsafe_fixes,
+    )
     if options.output_format in ("full", "concise") and not options.quiet and result.files:
         stream.write(_summary(result) + "\n")
+        fixable = _fixable(options, result)
+        if fixable:
+            stream.write(fixable + "\n")
+
+
+def _fixable(options: argparse.Namespace, result: Result) -> str:
+    """How many fixes there are, and by which option each is applied; nothing where that was just done."""
+    kinds = [finding.fix.applicability for finding in result.findings if finding.fix is not None]
+    safe, unsafe = kinds.count("safe"), kinds.count("unsafe")
+    if options.fix:
+        safe, unsafe = 0, 0 if options.unsafe_fixes else unsafe
+    told = []
+    if options.unsafe_fixes and safe + unsafe:
+        return f"[*] {safe + unsafe} fixable with --fix --unsafe-fixes."
+    if safe:
+        told.append(f"{safe} fixable with --fix")
+    if unsafe:
+        told.append(f"{unsafe} {'' if safe else 'fixable '}with --fix --unsafe-fixes")
+    return f"[*] {', '.join(told)}." if told else ""
 
 
 def _summary(result: Result) -> str:
     checked = f"{result.files} file{'' if result.files == 1 else 's'} checked"
     count = len(result.findings)
+    if result.fixed:
+        fixed = len(result.fixed)
+        return (
+            f"Found {count + fixed} finding{'' if count + fixed == 1 else 's'} "
+            f"({fixed} fixed, {count} remaining; {checked})."
+        )
     if not count and result.errors:
         return f"No broken call found in what could be checked ({checked})."
     if not count:

@@ -15,6 +15,8 @@ from kdacheck.finding import Finding, Position
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
+    from kdacheck.fixes import Fixed
+
 # starting workers and importing the parser in each costs about as much as analysing this many bytes
 POOL_PAYS_BYTES = 150_000
 
@@ -32,11 +34,20 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Result:
-    """All findings in order, how many files were looked at, and what could not be done."""
+    """All findings in order, how many files were looked at, and what could not be done.
+
+    exports: import paths by which files hand a kernel on to other files.
+    fixed: findings that fixing removed. refused: findings whose fix did not hold, with why.
+    texts: path -> (text before, text after) of the files that fixing changed.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     files: int = 0
     errors: list[str] = field(default_factory=list)
+    exports: frozenset[str] = frozenset()
+    fixed: list[Finding] = field(default_factory=list)
+    refused: list[tuple[Finding, str]] = field(default_factory=list)
+    texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ def lint(
             break
         outcomes.update(_outcomes(_importers(files, exports, known), jobs))
         known = exports
+    result.exports = known
     for outcome in outcomes.values():
         result.findings.extend(outcome.findings)
         if outcome.error is not None:
@@ -125,17 +137,74 @@ def _told_at_the_call(findings: list[Finding]) -> list[Finding]:
     ]
 
 
+def fix(result: Result, configuration: Configuration, *, unsafe: bool, write: bool) -> None:
+    """Fix what can be fixed in the files of a result, and bring the result up to date.
+
+    `write` puts the new texts in the place of the files; otherwise they are only told.
+    """
+    from kdacheck import fixes
+
+    by_file: dict[str, list[Finding]] = {}
+    for finding in result.findings:
+        by_file.setdefault(finding.filename, []).append(finding)
+    result.findings = []
+    for path, findings in by_file.items():
+        if any(finding.fix is not None and finding.fix.is_on(unsafe) for finding in findings):
+            try:
+                data = read(path)
+                done = fix_text(path, data, findings, configuration, result.exports, unsafe=unsafe)
+                if write and done.data != data:
+                    fixes.write(path, data, done.data)
+            except OSError as error:
+                result.errors.append(f"{path}: not fixed: {error.strerror or error}")
+            else:
+                _take(result, path, data, done)
+                continue
+        result.findings.extend(findings)
+    _sorted(result)
+
+
+def fix_text(
+    filename: str,
+    data: bytes,
+    findings: list[Finding],
+    configuration: Configuration,
+    exports: frozenset[str] = frozenset(),
+    *,
+    unsafe: bool,
+) -> Fixed:
+    """Fix what can be fixed in one text. `exports` are those of `Result`."""
+    from kdacheck import fixes
+
+    settings = configuration.of_folder(os.path.dirname(filename) or os.curdir)
+
+    def again(text: bytes) -> tuple[list[Finding], str | None]:
+        outcome = check(Candidate(filename, text, settings, exports))
+        return sorted(outcome.findings, key=_place), outcome.error
+
+    # the text may have changed since it was checked
+    found, error = again(data)
+    if error is not None:
+        return fixes.Fixed(data, findings)
+    return fixes.fix(data, found, again, unsafe=unsafe)
+
+
+def _take(result: Result, path: str, data: bytes, done: Fixed) -> None:
+    result.findings.extend(done.findings)
+    result.fixed.extend(done.fixed)
+    result.refused.extend(done.refused)
+    if done.data != data:
+        result.texts[path] = data, done.data
+
+
+def _place(finding: Finding) -> tuple[str, int, int, str, str]:
+    place = finding.location
+    return finding.filename, place.row, place.column, finding.code, finding.message
+
+
 def _sorted(result: Result) -> Result:
     result.findings = _told_at_the_call(result.findings)
-    result.findings.sort(
-        key=lambda finding: (
-            finding.filename,
-            finding.location.row,
-            finding.location.column,
-            finding.code,
-            finding.message,
-        )
-    )
+    result.findings.sort(key=_place)
     result.errors.sort()
     return result
 

@@ -21,6 +21,7 @@ class Violation:
     message: one sentence, without the callee (reports add it).
     remedy: what to write instead, one line; the rule's own remedy where None.
     at_origin: the finding stands where the aspect was made, not at the call.
+    likely: strong evidence that has an innocent reading as well: reported on request only.
     """
 
     message: str
@@ -29,6 +30,7 @@ class Violation:
     aspect: Aspect | None = None
     remedy: str | None = None
     at_origin: bool = False
+    likely: bool = False
 
 
 Check = Callable[[Call], Iterator[Violation]]
@@ -43,6 +45,7 @@ class Rule:
     static, runtime: what each enforcer must be able to see, see the table of rules.
     wrong, right: short self-contained modules; the linter must report exactly this code on each wrong one, and
     nothing on each right one.
+    likely: modules on which the linter reports this code, marked as likely, and only on request.
     """
 
     code: str
@@ -54,4 +57,5 @@ class Rule:
     runtime: str
     wrong: tuple[str, ...] = ()
     right: tuple[str, ...] = ()
+    likely: tuple[str, ...] = ()
     check: Check | None = field(default=None, compare=False)

@@ -6,9 +6,9 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kdacheck.finding import Finding, Position
+from kdacheck.finding import Edit, Finding, Fix, Position
 
 UNUSED_SUPPRESSION = "KDA900"
 UNUSED_SUPPRESSION_NAME = "unused-suppression"
@@ -24,7 +24,11 @@ _NOQA = re.compile(
 
 @dataclass(slots=True)
 class Suppression:
-    """One comment. `codes` is None where it speaks of every rule; `own` is False for a noqa."""
+    """One comment. `codes` is None where it speaks of every rule; `own` is False for a noqa.
+
+    line, comment: the row's text up to the end of the comment it stands in, and the column where that one starts.
+    listed: the columns of what is between the brackets.
+    """
 
     row: int
     start: int
@@ -32,23 +36,37 @@ class Suppression:
     codes: tuple[str, ...] | None
     own: bool
     closed: bool = True
+    line: str = ""
+    comment: int = 0
+    listed: tuple[int, int] = (0, 0)
     used: set[str] = field(default_factory=set)
 
     def covers(self, finding: Finding) -> bool:
         """Whether the comment speaks of this finding's rule; remembers that it was of use."""
+        hit = self._about(finding)
+        if hit is not None:
+            self.used.add(hit)
+        return hit is not None
+
+    def _about(self, finding: Finding) -> str | None:
         if not self.closed:
-            return False
+            return None
         if self.codes is None:
-            self.used.add("")
-            return True
+            return ""
         for code in self.codes:
-            hit = (
-                code in (finding.code, finding.name) if self.own else finding.code.startswith(code)
+            if code in (finding.code, finding.name) if self.own else finding.code.startswith(code):
+                return code
+        return None
+
+    def guards(self, finding: Finding) -> bool:
+        """Whether the fix of a finding would change the row of the comment, which forbids that for this rule."""
+        return (
+            finding.fix is not None
+            and self._about(finding) is not None
+            and any(
+                edit.location.row <= self.row <= edit.end_location.row for edit in finding.fix.edits
             )
-            if hit:
-                self.used.add(code)
-                return True
-        return False
+        )
 
 
 def apply(
@@ -81,6 +99,8 @@ def apply(
                 for comment in by_row.get(row, ()):
                     allowed = comment.covers(finding) or allowed
         if not allowed and selected(finding.code, finding.name):
+            if finding.fix is not None and any(comment.guards(finding) for comment in comments):
+                finding = replace(finding, fix=None)
             kept.append(finding)
 
     if own and selected(UNUSED_SUPPRESSION, UNUSED_SUPPRESSION_NAME):
@@ -93,15 +113,18 @@ def _read(data: bytes) -> list[Suppression]:
     try:
         for token in tokenize.tokenize(io.BytesIO(data).readline):
             if token.type == tokenize.COMMENT:
-                found.extend(_parse(token.string, *token.start))
+                found.extend(_parse(token.string, *token.start, token.line))
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError):
         pass  # what was read up to here still counts; the parser has its own word on the rest
     return found
 
 
-def _parse(comment: str, row: int, column: int) -> Iterable[Suppression]:
+def _parse(comment: str, row: int, column: int, line: str = "") -> Iterable[Suppression]:
+    # the line of a token inside brackets may be the whole logical line in some releases of Python
+    line = next((part for part in line.splitlines() if part[column:].startswith(comment)), comment)
     for match in _OWN.finditer(comment):
         codes = match["codes"]
+        first, last = match.span("codes")
         yield Suppression(
             row,
             column + match.start(),
@@ -109,6 +132,9 @@ def _parse(comment: str, row: int, column: int) -> Iterable[Suppression]:
             None if codes is None else tuple(dict.fromkeys(re.findall(r"[^\s,]+", codes))),
             own=True,
             closed=match["bracket"] is None or match["close"] is not None,
+            line=line[: column + len(comment)],
+            comment=column,
+            listed=(column + first, column + last),
         )
     for match in _NOQA.finditer(comment):
         codes = match["codes"]
@@ -135,6 +161,7 @@ def _unused(
             continue
         message = None
         remedy = "remove the comment"
+        fix = _removed(comment) if comment.closed else None
         if not comment.closed:
             message = "the bracket of this suppression is never closed, so it suppresses nothing"
             remedy = "write # kdacheck: ignore[CODE]"
@@ -161,8 +188,10 @@ def _unused(
             if not parts:
                 continue
             message = "; ".join(parts)
-            if len(idle) + len(unknown) < len(comment.codes):
+            useless = {*idle, *unknown}
+            if len(useless) < len(comment.codes):
                 remedy = f"take {_listed(idle + unknown)} out of the brackets"
+                fix = _shortened(comment, [code for code in comment.codes if code not in useless])
         yield Finding(
             code=UNUSED_SUPPRESSION,
             name=UNUSED_SUPPRESSION_NAME,
@@ -171,7 +200,36 @@ def _unused(
             filename=filename,
             location=Position(comment.row, comment.start + 1),
             end_location=Position(comment.row, comment.end + 1),
+            fix=fix,
         )
+
+
+def _removed(suppression: Suppression) -> Fix | None:
+    """Take the suppression out of its comment, the comment with it where nothing else is in it."""
+    line, row = suppression.line, suppression.row
+    if not line:
+        return None
+    before, after = line[: suppression.start], line[suppression.end :]
+    content = ""
+    if suppression.start == suppression.comment and after.strip():
+        rest = after.lstrip(" \t:,;-")
+        content = rest if rest.startswith("#") else f"# {rest}"
+        start, end = Position(row, suppression.start + 1), Position(row, len(line) + 1)
+    elif before.strip():
+        start = Position(row, len(before.rstrip()) + 1)
+        end = Position(row, suppression.end + 1)
+    else:
+        start, end = Position(row, 1), Position(row + 1, 1)
+    return Fix("safe", "Remove the suppression", (Edit(content, start, end),))
+
+
+def _shortened(suppression: Suppression, codes: list[str]) -> Fix:
+    first, last = (Position(suppression.row, column + 1) for column in suppression.listed)
+    return Fix(
+        "safe",
+        "Take what is not needed out of the brackets",
+        (Edit(", ".join(codes), first, last),),
+    )
 
 
 def _listed(codes: list[str]) -> str:

@@ -21,7 +21,7 @@ def test_a_broken_call_is_found_and_gives_status_1(kdacheck, write, wrong):
     assert ran.status == 1
     assert ran.out.startswith("model.py:7:22: KDA001 ")
     assert "[unflattened-batch]" in ran.out
-    assert ran.out.endswith("Found 1 finding (1 file checked).\n")
+    assert "\nFound 1 finding (1 file checked).\n" in ran.out
     assert ran.err == ""
 
 
@@ -329,12 +329,12 @@ def test_a_file_that_kills_every_worker_is_named_and_the_rest_is_checked(write, 
         "import os, signal, sys\n"
         "from kdacheck import source\n"
         "from kdacheck.cli import main\n"
-        "real = source.analyse\n"
-        "def analyse(filename, data, versions):\n"
+        "real = source.examine\n"
+        "def examine(filename, *rest):\n"
         "    if filename == 'deadly.py':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return real(filename, data, versions)\n"
-        "source.analyse = analyse\n"
+        "    return real(filename, *rest)\n"
+        "source.examine = examine\n"
         "sys.exit(main(['-j', '2', '--output-format', 'concise']))\n"
     )
     done = subprocess.run(
@@ -361,10 +361,10 @@ def test_a_failure_inside_is_put_into_words(
 ):
     from kdacheck import source
 
-    def analyse(*_):
+    def examine(*_):
         raise failure
 
-    monkeypatch.setattr(source, "analyse", analyse)
+    monkeypatch.setattr(source, "examine", examine)
     write("model.py", wrong)
     ran = kdacheck("--output-format", "concise")
     assert ran.status == status

@@ -155,6 +155,8 @@ def test_json_has_the_shape_of_ruffs():
         "version": "0.6.0",
         "parameter": "q",
         "remedy": "flatten it",
+        "likely": False,
+        "fix": None,
         "origins": [
             {
                 "message": "randn made it",
@@ -232,6 +234,47 @@ LOCATION = {
                     "properties": dict.fromkeys(
                         ("startLine", "startColumn", "endLine", "endColumn"), POSITIVE
                     ),
+                },
+            },
+        },
+    },
+}
+REGION = LOCATION["properties"]["physicalLocation"]["properties"]["region"]
+FIX = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["artifactChanges"],
+    "properties": {
+        "description": TEXT_MESSAGE,
+        "artifactChanges": {
+            "type": "array",
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["artifactLocation", "replacements"],
+                "properties": {
+                    "artifactLocation": LOCATION["properties"]["physicalLocation"]["properties"][
+                        "artifactLocation"
+                    ],
+                    "replacements": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": ["deletedRegion"],
+                            "properties": {
+                                "deletedRegion": REGION,
+                                "insertedContent": {
+                                    "type": "object",
+                                    "additionalProperties": False,
+                                    "properties": {"text": {"type": "string"}},
+                                },
+                            },
+                        },
+                    },
                 },
             },
         },
@@ -318,6 +361,7 @@ SARIF = {
                                     "uniqueItems": True,
                                     "items": LOCATION,
                                 },
+                                "fixes": {"type": "array", "items": FIX},
                                 "properties": {"type": "object"},
                             },
                         },

@@ -23,13 +23,23 @@ def write(
     *,
     colour: bool = False,
     texts: Mapping[str, bytes] | None = None,
+    unsafe: bool = False,
 ) -> None:
-    """Write findings in one of FORMATS. `texts` holds what a file of that name says where the disk does not."""
+    """Write findings in one of FORMATS.
+
+    texts: what a file of that name says where the disk does not. unsafe: unsafe fixes count as fixes.
+    """
     module = importlib.import_module(f"{__name__}.{form}")
     if form in ("full", "concise"):
-        module.write(findings, stream, colour, texts or {})
+        module.write(findings, stream, colour, texts or {}, unsafe)
     else:
         module.write(findings, stream)
+
+
+def marks(finding: Finding, unsafe: bool) -> list[str]:
+    """What stands beside a code: that it can be fixed, that it is only likely."""
+    found = ["[*]"] if finding.fix is not None and finding.fix.is_on(unsafe) else []
+    return [*found, "(likely)"] if finding.likely else found
 
 
 def rule_url(name: str) -> str:

@@ -1,4 +1,4 @@
-"""One line per finding: `path:row:column: CODE message [name]`."""
+"""One line per finding: `path:row:column: CODE message [name]`, with [*] before the message where it can be fixed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
-from kdacheck.report import shown
+from kdacheck.report import marks, shown
 from kdacheck.report.style import Style
 
 
 def write(
-    findings: Sequence[Finding], stream: TextIO, colour: bool, texts: Mapping[str, bytes]
+    findings: Sequence[Finding],
+    stream: TextIO,
+    colour: bool,
+    texts: Mapping[str, bytes],
+    unsafe: bool = False,
 ) -> None:
     style = Style(colour)
     for finding in findings:
         place = finding.location
+        beside = "".join(f"{mark} " for mark in marks(finding, unsafe))
         stream.write(
             f"{style.strong(shown(finding.filename))}:{place.row}:{place.column}: "
-            f"{style.code(finding.code)} {one_line(finding.message)} [{finding.name}]\n"
+            f"{style.code(finding.code)} {style.help(beside)}{one_line(finding.message)} [{finding.name}]\n"
         )
 
 

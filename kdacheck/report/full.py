@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding, Position
-from kdacheck.report import shown
+from kdacheck.report import marks, shown
 from kdacheck.report.style import Style
 
 CONTEXT = 2
@@ -16,18 +16,23 @@ Paint = Callable[[str], str]
 
 
 def write(
-    findings: Sequence[Finding], stream: TextIO, colour: bool, texts: Mapping[str, bytes]
+    findings: Sequence[Finding],
+    stream: TextIO,
+    colour: bool,
+    texts: Mapping[str, bytes],
+    unsafe: bool = False,
 ) -> None:
     frames = Frames(Style(colour), texts)
     for finding in findings:
-        for line in _block(finding, frames):
+        for line in _block(finding, frames, unsafe):
             stream.write(line + "\n")
         stream.write("\n")
 
 
-def _block(finding: Finding, frames: Frames) -> list[str]:
+def _block(finding: Finding, frames: Frames, unsafe: bool) -> list[str]:
     style = frames.style
-    lines = [f"{style.code(finding.code)} {style.strong(finding.name)}: {finding.message}"]
+    beside = "".join(f"{style.help(mark)} " for mark in marks(finding, unsafe))
+    lines = [f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {finding.message}"]
     width = len(
         str(
             max(

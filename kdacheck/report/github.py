@@ -22,10 +22,12 @@ def write(findings: Sequence[Finding], stream: TextIO) -> None:
         ]
         if end.row == start.row:  # columns over several lines are refused
             properties += [f"col={start.column}", f"endColumn={end.column}"]
-        message = f"{path}:{start.row}:{start.column}: {finding.code} {finding.message}"
+        likely = "(likely) " if finding.likely else ""
+        message = f"{path}:{start.row}:{start.column}: {finding.code} {likely}{finding.message}"
         if finding.remedy:
             message += f"\nhelp: {finding.remedy}"
-        stream.write(f"::error {','.join(properties)}::{_data(message)}\n")
+        level = "warning" if finding.likely else "error"
+        stream.write(f"::{level} {','.join(properties)}::{_data(message)}\n")
 
 
 def _data(text: str) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kdacheck.finding import Finding, Origin, Position
+from kdacheck.finding import Finding, Fix, Origin, Position
 from kdacheck.report import rule_url
 
 
@@ -29,7 +29,24 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "version": finding.version,
         "parameter": finding.parameter,
         "remedy": finding.remedy,
+        "likely": finding.likely,
         "origins": [_origin(origin) for origin in finding.origins],
+        "fix": None if finding.fix is None else _fix(finding.fix),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability,
+        "message": fix.message,
+        "edits": [
+            {
+                "content": edit.content,
+                "location": _position(edit.location),
+                "end_location": _position(edit.end_location),
+            }
+            for edit in fix.edits
+        ],
     }
 
 

@@ -9,7 +9,7 @@ import urllib.parse
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kdacheck.finding import Finding, Position
+from kdacheck.finding import Finding, Fix, Position
 from kdacheck.report import rule_url, shown
 from kdacheck.version import PROJECT_URL, VERSION
 
@@ -71,7 +71,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": "error",
+        "level": "warning" if finding.likely else "error",
         "message": {"text": text},
         "locations": [_location(finding.filename, finding.location, finding.end_location)],
     }
@@ -84,28 +84,60 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
             }
             for number, origin in enumerate(finding.origins)
         ]
-    facts = {"callee": finding.callee, "version": finding.version, "parameter": finding.parameter}
+    facts: dict[str, Any] = {
+        "callee": finding.callee,
+        "version": finding.version,
+        "parameter": finding.parameter,
+    }
+    if finding.fix is not None:
+        result["fixes"] = [_fix(finding.filename, finding.fix)]
+    if finding.likely:
+        facts["likely"] = True
     facts = {key: value for key, value in facts.items() if value is not None}
     if facts:
         result["properties"] = facts
     return result
 
 
+def _fix(filename: str, fix: Fix) -> dict[str, Any]:
+    return {
+        "description": {"text": fix.message},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(filename),
+                "replacements": [
+                    {
+                        "deletedRegion": _region(edit.location, edit.end_location),
+                        "insertedContent": {"text": edit.content},
+                    }
+                    for edit in fix.edits
+                ],
+            }
+        ],
+    }
+
+
 def _location(filename: str, start: Position, end: Position) -> dict[str, Any]:
-    path = shown(filename)
-    if os.path.isabs(path) or path.startswith(os.pardir + os.sep):
-        artifact = {"uri": pathlib.Path(os.path.abspath(path)).as_uri()}
-    else:
-        relative = urllib.parse.quote(path.replace(os.sep, "/").encode("utf-8", "surrogateescape"))
-        artifact = {"uri": relative, "uriBaseId": "SRCROOT"}
     return {
         "physicalLocation": {
-            "artifactLocation": artifact,
-            "region": {
-                "startLine": start.row,
-                "startColumn": start.column,
-                "endLine": end.row,
-                "endColumn": end.column,
-            },
+            "artifactLocation": _artifact(filename),
+            "region": _region(start, end),
         }
+    }
+
+
+def _artifact(filename: str) -> dict[str, str]:
+    path = shown(filename)
+    if os.path.isabs(path) or path.startswith(os.pardir + os.sep):
+        return {"uri": pathlib.Path(os.path.abspath(path)).as_uri()}
+    relative = urllib.parse.quote(path.replace(os.sep, "/").encode("utf-8", "surrogateescape"))
+    return {"uri": relative, "uriBaseId": "SRCROOT"}
+
+
+def _region(start: Position, end: Position) -> dict[str, int]:
+    return {
+        "startLine": start.row,
+        "startColumn": start.column,
+        "endLine": end.row,
+        "endColumn": end.column,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from kdacheck.facts import TensorFacts, show
 from kdacheck.finding import Finding, Origin, Position
@@ -12,6 +13,10 @@ from kdacheck.source.origins import Made
 
 
 def findings_of(interpreter: Interpreter) -> Iterable[Finding]:
+    if not interpreter.run.found:
+        return
+    from kdacheck.source.repair import propose
+
     to_fail = interpreter.called_to_fail - interpreter.called
     found = [f for f in interpreter.run.found if f.root not in to_fail]
     direct = {(f.rule.code, f.call) for f in found if not f.chain}
@@ -20,6 +25,7 @@ def findings_of(interpreter: Interpreter) -> Iterable[Finding]:
         if item.chain and (item.rule.code, item.call) in direct:
             continue
         finding = _finding(item, getattr(interpreter.versions, "reasons", {}))
+        finding = replace(finding, fix=propose(item, interpreter.run.scenes, found))
         key = (finding.code, finding.location, finding.parameter)
         if key not in seen:
             seen.add(key)
@@ -62,6 +68,7 @@ def _finding(item: Found, reasons: Mapping[str, str]) -> Finding:
         origins=tuple(_origins(item)),
         span=(first[0], last[0]),
         inner=tuple(_inner(item)),
+        likely=violation.likely,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -29,8 +30,28 @@ MAX_COMBINATIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Scene:
+    """A call as it was judged: by each combination of the alternatives of its arguments."""
+
+    path: str
+    contract: Contract
+    version: str
+    node: cst.CSTNode
+    given: Mapping[str, Argument]
+    unknown: Mapping[str, Argument]
+    maybe: Mapping[str, Argument]
+    calls: tuple[Call, ...]
+    chain: tuple[tuple[cst.CSTNode, str, Module], ...]
+    module: Module
+    wired: boundaries.Wired | None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """A violation, with where it stands. `chain`: the calls of project functions that lead to it."""
+    """A violation, with where it stands.
+
+    chain: the calls of project functions that lead to it. names: what some names mean at the call, for a fix.
+    """
 
     rule: Rule
     violation: Violation
@@ -43,6 +64,8 @@ class Found:
     chain: tuple[tuple[cst.CSTNode, str, Module], ...]
     module: Module
     root: Definition | None = None
+    scene: Scene | None = None
+    names: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
@@ -105,6 +128,20 @@ def _report(
         )
         for picked in itertools.product(*choices.values())
     ]
+    scene = Scene(
+        path,
+        contract,
+        version,
+        node,
+        bound.given,
+        bound.unknown,
+        bound.maybe,
+        tuple(calls),
+        tuple(interp.run.chain),
+        interp.module,
+        wired,
+    )
+    interp.run.scenes.append(scene)
     violations = [(r, v) for r in rules.catalogue() if r.check for v in _everywhere(r, calls)]
     # What lands on the wrong parameter is not judged as that parameter as well.
     drifted = {v.parameter for rule, v in violations if rule.code == "KDA502"} - {None}
@@ -132,8 +169,18 @@ def _report(
                     tuple(interp.run.chain),
                     interp.module,
                     interp.root,
+                    scene,
+                    _meanings(interp, wired, state),
                 )
             )
+
+
+def _meanings(
+    interp: Interpreter, wired: boundaries.Wired | None, state: State
+) -> dict[str, Value]:
+    """What the names that a fix may use mean at the call."""
+    names = ("torch", "rearrange", *((wired.name,) if wired is not None and wired.name else ()))
+    return {name: interp.lookup(name, state) for name in names}
 
 
 def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:

@@ -14,20 +14,22 @@ from kdacheck.source.state import Sizes
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
-    from kdacheck.source.judge import Found
+    from kdacheck.source.judge import Found, Scene
     from kdacheck.source.project import Project
 
 
 @dataclass(eq=False)
 class Run:
     """Attributes: sizes of unknown objects, the functions being followed (`chain`: the calls that led there, with
-    the module each stands in), what was found, and how far the budget goes.
+    the module each stands in), what was found, the calls that were judged (`scenes`),
+    and how far the budget goes.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
     frames: list[Frame] = field(default_factory=list)
     chain: list[tuple[cst.CSTNode, str, Module]] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
     wiring: Wiring = field(default_factory=Wiring)
     silence: int = 0
     steps: int = 0
