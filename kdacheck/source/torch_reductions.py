@@ -68,9 +68,12 @@ def sum_(
     input: TensorFacts, dim: Value = NONE, keepdim: Value = NONE, dtype: Value = NONE
 ) -> Value:
     values = None if input.values is None else [sum(input.values)]
-    return reduced(
-        input, dim, keepdim, dtypes_of(dtype, widened(input.dtypes)), values, frozenset(("sum",))
-    )
+    result = reduced(input, dim, keepdim, dtypes_of(dtype, widened(input.dtypes)), values)
+    # a sum over an axis of size 1 adds nothing up
+    kept = [size for size in result.shape or () if size != 1]
+    if input.shape is not None and kept == [size for size in input.shape if size != 1]:
+        return result
+    return result.with_(tags=frozenset(("sum",)))
 
 
 @operation("prod")
