@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -71,7 +72,9 @@ def guarded(
     guard: Guard | None = None
     check: Callable[..., bool] = _never
     limit = 0
-    is_compiling: Callable[[], bool] = _compiling
+    # the same function from first to last where torch is there already: compiled code guards on it
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    is_compiling: Callable[[], bool] = getattr(compiler, "is_dynamo_compiling", _compiling)
     process, entered = levels.process, levels.entered.get
 
     def start() -> Guard:
@@ -133,7 +136,5 @@ def _never(*args: Any, **keywords: Any) -> bool:
 
 def _compiling() -> bool:
     """Until a guard is made: whether torch traces, without importing it."""
-    import sys
-
     torch = sys.modules.get("torch")
     return torch is not None and torch.compiler.is_dynamo_compiling()
