@@ -58,7 +58,7 @@ SM90: dict[str, Config] = {
     "packed_decode/half-tiny": _decode(4, 4),
     "packed_decode/half-few": _decode(16, 8, [0, 2]),
     "packed_decode/half-some": _decode(32, 8),
-    "packed_decode/half-many": _decode(8, 8),
+    "packed_decode/half-many": _decode(16, 8, [0, 2]),
     # unroll: the grid, the ring, V, the flush
     "replayssm_decode/float32-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-few": _decode(16, 16, [0, 4, 0, 0]),

@@ -10,7 +10,7 @@ from jaxtyping import Float, Float32, Int, Int32
 from torch import Tensor
 
 from . import reference
-from .launch import kernel, traced
+from .launch import call, kernel, traced
 
 
 def packed_decode(
@@ -309,7 +309,8 @@ def launch_packed_decode(
     programs = mixed_qkv.shape[0] * initial_state.shape[1]
     if programs == 0:
         return
-    kernel("decode_device", "packed_decode", out, _variant(initial_state, programs))(
+    call(
+        kernel("decode_device", "packed_decode", out, _variant(initial_state, programs)),
         mixed_qkv,
         a,
         b,
@@ -317,7 +318,7 @@ def launch_packed_decode(
         dt_bias,
         initial_state,
         ssm_state_indices,
-        out.squeeze(1),
+        out,
         scale,
         0.0 if lower_bound is None else lower_bound,
         normalize,
@@ -348,12 +349,13 @@ def launch_replayssm_decode(
     programs = rows * initial_state.shape[1]
     if programs == 0:
         return
-    kernel("decode_device", "replayssm_decode", out, _variant(initial_state, programs))(
+    call(
+        kernel("decode_device", "replayssm_decode", out, _variant(initial_state, programs)),
         mixed_qkv,
-        a.view(rows, -1),
+        a if a.ndim == 2 else a.view(rows, -1),
         b,
         A_log,
-        dt_bias.view(-1),
+        dt_bias if dt_bias.ndim == 1 else dt_bias.view(-1),
         initial_state,
         d_cache,
         k_cache,
@@ -361,7 +363,7 @@ def launch_replayssm_decode(
         ssm_state_indices,
         write_pos,
         force_flush,
-        out.squeeze(1),
+        out,
         scale,
         0.0 if lower_bound is None else lower_bound,
         normalize,
@@ -400,7 +402,8 @@ def launch_verify(
     strides = buffer.stride(0) // unit, buffer.stride(1) // unit
     rows = (places - 1) * strides[0] + (steps - 1) * strides[1] + 1
     snapshots = buffer.as_strided((rows, *buffer.shape[2:]), (unit, *buffer.stride()[2:]))
-    kernel("decode_device", "verify", q)(
+    call(
+        kernel("decode_device", "verify", q),
         q[0],
         k[0],
         v[0],

@@ -43,7 +43,7 @@ def packed_decode(
     normalize: hl.constexpr,
     bounded: hl.constexpr,
 ) -> None:
-    """One token per row: out [B, HV, V], and the state of its slot in place; a negative slot gives zeros."""
+    """One token per row: out [B, 1, HV, V], and the state of its slot in place; a negative slot gives zeros."""
     HV = hl.specialize(pool.size(1))
     V = hl.specialize(pool.size(2))
     K = hl.specialize(pool.size(3))
@@ -77,11 +77,11 @@ def packed_decode(
                 recalled = (state * faded_k[None, :]).sum(-1)
                 read = (state * faded_q[None, :]).sum(-1)
                 write = beta * (v - recalled)
-                out[row, hv, tile_v] = (read + write * own).to(out.dtype)
+                out[row, 0, hv, tile_v] = (read + write * own).to(out.dtype)
                 state = state * decay[None, :] + write[:, None] * k[None, :]
                 pool[slot, hv, tile_v, :] = state.to(pool.dtype)
         else:
-            out[row, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
+            out[row, 0, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
 def replayssm_decode(
@@ -164,7 +164,7 @@ def replayssm_decode(
                 recalled = (state * kept_k[None, :]).sum(-1) + (old_d * met_k[:, None]).sum(0)
                 read = (state * kept_q[None, :]).sum(-1) + (old_d * met_q[:, None]).sum(0)
                 write = beta * (v - recalled)
-                out[row, hv, tile_v] = (read + write * own).to(out.dtype)
+                out[row, 0, hv, tile_v] = (read + write * own).to(out.dtype)
                 if flush:
                     state = state * kept[None, :] + write[:, None] * k[None, :]
                     left = gate
@@ -178,7 +178,7 @@ def replayssm_decode(
                 else:
                     d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
         else:
-            out[row, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
+            out[row, 0, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
 def verify(

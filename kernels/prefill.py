@@ -251,6 +251,9 @@ def launch(
     if stateful and initial_state_indices is None:
         initial_state_indices = torch.arange(sequences, dtype=torch.int32, device=device)
     track = track_state is not None
+    if track and track_chunk_idx is initial_state_indices:
+        # Helion takes arguments that are one tensor for one parameter, and would do so for every later call.
+        track_chunk_idx = track_chunk_idx.view_as(track_chunk_idx)
     tile = _tile(sequences * value_heads, value_width)
     kernel("prefill_device", "chunk_states", q, tile, exact=not half)(
         reading,

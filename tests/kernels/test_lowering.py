@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+
 import pytest
 import torch
 
@@ -31,6 +34,7 @@ def recorded(module, monkeypatch, launch) -> dict[str, tuple]:
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "kernel", kernel)
+        patch.setattr(module, "call", lambda launcher, *args: launcher(*args), raising=False)
         launch()
     return calls
 
@@ -58,15 +62,17 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize("pinned", PINNED, ids=lambda p: p[0] + p[1])
 def test_pinned_configurations_lower(calls, pinned, monkeypatch):
-    import ast
-
     from kdacheck.kernels import decode_device, prefill_device
 
     monkeypatch.delenv("HELION_INTERPRET", raising=False)
     name, text = pinned
     family = name.partition("/")[0]
     body = getattr(prefill_device, family, None) or getattr(decode_device, family)
-    config = helion.Config(**ast.literal_eval(text))
+    settings = ast.literal_eval(text)
+    if importlib.util.find_spec("triton") is None:
+        # Helion refuses what it cannot ask Triton about.
+        settings.pop("range_unroll_factors", None)
+    config = helion.Config(**settings)
     kernel = helion.kernel(body, config=config, static_shapes=False, fast_math=True)
     code = kernel.bind(calls[family]).to_triton_code(config)
     assert f"def _helion_{family}" in code
