@@ -122,6 +122,12 @@ def _parser() -> argparse.ArgumentParser:
         help="not this rule in files that match (comma-separated, several times)",
     )
 
+    rules.add_argument(
+        "--likely",
+        action="store_true",
+        help="report strong evidence as well that may have an innocent reading, marked (likely)",
+    )
+
     files = parser.add_argument_group("files")
     files.add_argument(
         "--exclude",
@@ -215,6 +221,7 @@ def _overrides(options: argparse.Namespace) -> Overrides:
         extend_exclude=_split(options.extend_exclude),
         per_file_ignores=tuple(per_file),
         respect_gitignore=options.respect_gitignore,
+        likely=options.likely,
         force_exclude=options.force_exclude,
     )
 

@@ -74,6 +74,7 @@ class Settings:
     per_file_ignores: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
     exclude: tuple[Patterns, ...] = (Patterns(DEFAULT_EXCLUDE),)
     respect_gitignore: bool = True
+    likely: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def selects(self, code: str, name: str) -> bool:
@@ -137,6 +138,7 @@ class Overrides:
     extend_exclude: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, str], ...] = ()
     respect_gitignore: bool | None = None
+    likely: bool = False
     force_exclude: bool = False
 
 
@@ -244,6 +246,7 @@ class Configuration:
             ),
             exclude=tuple(Patterns(lines) for lines in (exclude, extra) if lines),
             respect_gitignore=respect,
+            likely=given.likely or table.get("likely", False),
             versions=dict(table.get("versions", {})),
         )
 
@@ -337,6 +340,7 @@ _KEYS: dict[str, Callable[[str, object], object]] = {
     "exclude": _strings,
     "extend-exclude": _strings,
     "respect-gitignore": _boolean,
+    "likely": _boolean,
     "versions": _versions,
 }
 

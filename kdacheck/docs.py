@@ -107,6 +107,11 @@ def page(rule: Rule) -> str:
     ]
     parts += _examples("Wrong", rule.wrong)
     parts += _examples("Right", rule.right)
+    if rule.likely:
+        parts += _examples("Likely", rule.likely)
+        parts.append(
+            "The evidence is strong, but may have an innocent reading: reported with `--likely` only, marked, never fixed."
+        )
     parts.append(f"## Remedy\n{_sentence(rule.remedy)}")
     runtime = RUN_TIME.get(rule.runtime, rule.runtime)
     parts.append(

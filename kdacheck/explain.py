@@ -34,6 +34,7 @@ def rules(key: str | None) -> str | None:
     ]
     parts += ["Wrong:\n\n" + textwrap.indent(text.strip("\n"), "    ") for text in rule.wrong]
     parts += ["Right:\n\n" + textwrap.indent(text.strip("\n"), "    ") for text in rule.right]
+    parts += ["Likely:\n\n" + textwrap.indent(text.strip("\n"), "    ") for text in rule.likely]
     parts.append(rule_url(rule.name))
     return "\n\n".join(parts) + "\n"
 

@@ -124,7 +124,7 @@ def _told_at_the_call(findings: list[Finding]) -> list[Finding]:
     """Without findings at calls of a wrapper that is wrong by itself, and told there."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for finding in findings:
-        if finding.span is not None and not finding.inner:
+        if finding.span is not None and not finding.inner and not finding.likely:
             spans.setdefault((finding.code, finding.filename), []).append(finding.span)
     return [
         finding
@@ -287,6 +287,7 @@ def check(candidate: Candidate) -> Outcome:
     selected = settings.rule_filter(filename)
     if error is None and not any(f.code == suppressions.UNREADABLE_FILE for f in findings):
         findings = suppressions.apply(filename, data, findings, selected, known_rules)
+        findings = [f for f in findings if settings.likely or not f.likely]
         return Outcome(findings, None, exports)
     return Outcome([f for f in findings if selected(f.code, f.name)], error)
 

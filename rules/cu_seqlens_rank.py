@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.tags import ONE_ROW
+from kdacheck.contracts.tags import ONE_ROW, ROW
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import offsets, rank_violations
+
+_JOIN = "shift each row by the tokens before it and join them into one list"
 
 
 def check(call: Call) -> Iterator[Violation]:
@@ -28,7 +30,15 @@ def check(call: Call) -> Iterator[Violation]:
                 f"`{name}` is one row of several rows of offsets: the tokens of the others have no boundaries",
                 parameter=name,
                 aspect="shape",
-                remedy="shift each row by the tokens before it and join them into one list",
+                remedy=_JOIN,
+            )
+        elif ROW in facts.tags and facts.values is None:
+            yield Violation(
+                f"`{name}` is one row of a matrix: were there other rows, their tokens would have no boundaries",
+                parameter=name,
+                aspect="shape",
+                remedy=_JOIN,
+                likely=True,
             )
 
 
@@ -58,6 +68,16 @@ from fla.ops.kda import chunk_kda
 def run(q, k, v, g, beta):
     cu = torch.tensor([0, 3, 8, 13, 16])
     return chunk_kda(q, k, v, g, beta, cu_seqlens=cu)
+""",
+    ),
+    likely=(
+        """\
+import torch
+from fla.ops.kda import chunk_kda
+from jaxtyping import Int
+
+def run(q, k, v, g, beta, cu: Int[torch.Tensor, "rows n"]):
+    return chunk_kda(q, k, v, g, beta, cu_seqlens=cu[0])
 """,
     ),
     check=check,

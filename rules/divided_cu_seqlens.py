@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.tags import DIVIDED
+from kdacheck.contracts.tags import DIVIDED, QUOTIENT
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import offsets
 
@@ -18,6 +18,13 @@ def check(call: Call) -> Iterator[Violation]:
                 f"boundaries moved into other sequences",
                 parameter=name,
                 aspect="values",
+            )
+        elif QUOTIENT in facts.tags and facts.values is None:
+            yield Violation(
+                f"`{name}` was divided: boundaries move into other sequences unless every length divides evenly",
+                parameter=name,
+                aspect="values",
+                likely=True,
             )
 
 
@@ -48,6 +55,15 @@ from fla.ops.kda import chunk_kda
 def run(q, k, v, g, beta):
     cu = torch.tensor([0, 6, 14, 18])
     return chunk_kda(q, k, v, g, beta, cu_seqlens=cu // 2)
+""",
+    ),
+    likely=(
+        """\
+import torch
+from fla.ops.kda import chunk_kda
+
+def run(q, k, v, g, beta, cu: torch.Tensor, ranks: int):
+    return chunk_kda(q, k, v, g, beta, cu_seqlens=cu // ranks)
 """,
     ),
     check=check,

@@ -35,11 +35,19 @@ def _contents(call: Call, law: Indices, name: str) -> Iterator[Violation]:
             f"`{name}` had its negative padding clamped onto slot 0, which is a live slot for this callee",
             parameter=name,
             aspect="values",
-            remedy="pass the negative indices: the callee skips them"
-            if law.negatives
-            else "send padding to a slot that is reserved for it",
+            remedy=_instead(law),
         )
     values = facts.values
+    padding = CLAMPED in facts.tags and CLAMPED_PADDING not in facts.tags
+    if values is None and law.live_zero and padding:
+        yield Violation(
+            f"`{name}` is clamped from below: negative padding would land on slot 0, a live slot for this callee "
+            "unless the pool reserves it",
+            parameter=name,
+            aspect="values",
+            remedy=_instead(law),
+            likely=True,
+        )
     if not values:
         return
     if not law.negatives and min(values) < 0:
@@ -58,6 +66,12 @@ def _contents(call: Call, law: Indices, name: str) -> Iterator[Violation]:
             aspect="values",
             remedy="keep the indices below the number of slots",
         )
+
+
+def _instead(law: Indices) -> str:
+    if law.negatives:
+        return "pass the negative indices: the callee skips them"
+    return "send padding to a slot that is reserved for it"
 
 
 RULE = Rule(
@@ -91,6 +105,17 @@ def run(mixed_qkv, a, b, A_log, dt_bias, pool, out):
     slots = torch.tensor([4, 1, -1], dtype=torch.int32)
     return helion_fused_recurrent_kda_packed_decode(
         mixed_qkv, a, b, A_log, dt_bias, 0.088, pool, out, slots
+    )
+""",
+    ),
+    likely=(
+        """\
+import torch
+from sglang.kernels.ops.attention.helion.kda_decode import helion_fused_recurrent_kda_packed_decode
+
+def run(mixed_qkv, a, b, A_log, dt_bias, pool, out, slots: torch.Tensor):
+    return helion_fused_recurrent_kda_packed_decode(
+        mixed_qkv, a, b, A_log, dt_bias, 0.088, pool, out, slots.clamp(min=0)
     )
 """,
     ),

@@ -14,8 +14,18 @@ HEAD_FIRST = "head-first"
 #: Made by a sum over an axis, or by the difference of neighbours: where offsets belong, these are lengths.
 LENGTHS = frozenset(("sum", "difference"))
 
+#: Made by a running sum; and, of that, with zeros put in front.
+CUMSUM = "cumsum"
+PADDED_LEFT = "padded-left"
+
+#: Floor-divided.
+QUOTIENT = "divided"
+
 #: Offsets divided where the lengths between them were known and did not all divide evenly.
 DIVIDED = "divided-unevenly"
+
+#: One row of a matrix that is not known to have only one.
+ROW = "row-of-2d"
 
 #: One row of several rows of offsets, each of which belongs to other tokens.
 ONE_ROW = "one-row"

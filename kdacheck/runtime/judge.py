@@ -76,6 +76,8 @@ def by_rules(call: Call) -> Iterator[Broken]:
         if rule.check is None or rule.runtime == "-":
             continue
         for violation in rule.check(call):
+            if violation.likely:
+                continue
             yield Broken(
                 rule.code,
                 rule.name,

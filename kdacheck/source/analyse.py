@@ -26,9 +26,10 @@ def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Fin
     """The findings of one file that mentions a contracted callee.
 
     versions: distribution -> release, for those that are not to be taken as the newest known.
-    Raises Unreadable for a file that cannot be decoded or parsed.
+    Findings that are only likely are left out. Raises Unreadable for a file that cannot be decoded or parsed.
     """
-    return examine(filename, data, versions).findings
+    found = examine(filename, data, versions).findings
+    return [finding for finding in found if not finding.likely]
 
 
 def examine(
@@ -37,7 +38,7 @@ def examine(
     versions: Mapping[str, str],
     exports: frozenset[str] = frozenset(),
 ) -> Analysis:
-    """What `analyse` tells, and what the file hands on.
+    """What `analyse` tells, what is only likely, and what the file hands on.
 
     exports: import paths of functions and classes of the project that reach a contracted callee.
     """

@@ -19,7 +19,10 @@ def findings_of(interpreter: Interpreter) -> Iterable[Finding]:
 
     to_fail = interpreter.called_to_fail - interpreter.called
     found = [f for f in interpreter.run.found if f.root not in to_fail]
-    direct = {(f.rule.code, f.call) for f in found if not f.chain}
+    found.sort(
+        key=lambda f: f.violation.likely
+    )  # of two that say the same, the certain one is told
+    direct = {(f.rule.code, f.call) for f in found if not f.chain and not f.violation.likely}
     seen: set[tuple[object, ...]] = set()
     for item in found:
         if item.chain and (item.rule.code, item.call) in direct:

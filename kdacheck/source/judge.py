@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -68,8 +68,9 @@ class Found:
     names: Mapping[str, Value] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str | None, str | None]:
-        return self.rule.code, self.violation.parameter, self.violation.keyword
+    def key(self) -> tuple[str, str | None, str | None, bool]:
+        violation = self.violation
+        return self.rule.code, violation.parameter, violation.keyword, violation.likely
 
 
 def judge(
@@ -236,8 +237,12 @@ def _everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:
         if index == 0:
             common = found
         else:
-            keys = {(v.parameter, v.keyword) for v in found}
-            common = [v for v in common if (v.parameter, v.keyword) in keys]
+            likely = {(v.parameter, v.keyword): v.likely for v in found}
+            common = [
+                replace(v, likely=v.likely or likely[v.parameter, v.keyword])
+                for v in common
+                if (v.parameter, v.keyword) in likely
+            ]
         if not common:
             return []
     return common

@@ -554,7 +554,7 @@ def selected(tensor: TensorFacts, axis: int, index: Dim | None) -> TensorFacts:
     rest = [a for a in range(len(tensor.shape)) if a != axis]
     steps = steps_of(tensor)
     tags = frozenset()
-    if len(rest) == 1 and axis == 0 and index is not None:
+    if len(rest) == 1 and axis == 0 and isinstance(index, int) and exactly(size) != 1:
         tags = frozenset(("row-of-2d",))
         alike = "rows-alike" in tensor.tags or steps[0] == 0
         several = isinstance(index, int) and at_least(size, 2) and not alike

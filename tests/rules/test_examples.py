@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kdacheck.rules import catalogue
-from kdacheck.source import analyse, may_matter
+from kdacheck.source import analyse, examine, may_matter
 
 #: Rules about files and comments, which are judged where files are read.
 OF_THE_TOOL = ("KDA900", "KDA901")
@@ -25,6 +25,27 @@ def test_an_example_is_judged_as_the_rule_says(code: str, kind: str, text: str) 
     found = analyse("example.py", text.encode(), {})
     expected = {code} if kind == "wrong" else set()
     assert {finding.code for finding in found} == expected, [finding.message for finding in found]
+
+
+LIKELY = [
+    pytest.param(rule.code, text, id=f"{rule.code}-{number}")
+    for rule in catalogue()
+    for number, text in enumerate(rule.likely)
+]
+
+
+@pytest.mark.parametrize(("code", "text"), LIKELY)
+def test_a_likely_example_is_found_and_marked_as_such(code: str, text: str) -> None:
+    found = examine("example.py", text.encode(), {}).findings
+    assert [(finding.code, finding.likely, finding.fix) for finding in found] == [
+        (code, True, None)
+    ]
+    assert analyse("example.py", text.encode(), {}) == []
+
+
+@pytest.mark.parametrize(("code", "kind", "text"), EXAMPLES)
+def test_no_example_is_likely_to_be_wrong_in_another_way(code: str, kind: str, text: str) -> None:
+    assert not [f for f in examine("example.py", text.encode(), {}).findings if f.likely]
 
 
 def test_every_rule_shows_a_wrong_and_a_right_call() -> None:
