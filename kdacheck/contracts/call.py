@@ -135,12 +135,12 @@ class Call:
     def on(self, name: str) -> bool | None:
         """Whether a flag is true or a companion is given; None where that cannot be told."""
         fact = self.fact(name)
-        if isinstance(fact, Literal):
-            # a number is something given, also where it is 0.0
-            number = isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
-            return number or bool(fact.value)
         parameter = self.contract.by_name.get(name)
         is_flag = parameter is not None and isinstance(parameter.default, bool)
+        if isinstance(fact, Literal):
+            # a number is something given, also where it is 0.0; a flag may be given as 0 or 1
+            number = isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool)
+            return (number and not is_flag) or bool(fact.value)
         if is_flag and isinstance(fact, (Integer, Unknown)):
             return None
         return self.given(name)

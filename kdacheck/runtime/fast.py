@@ -133,6 +133,7 @@ class _Writer:
             "_is": isinstance,
             "_int": all_ints,
             "_dense": trailing_dense,
+            "_flags": (bool, int, type(None)),
         }
         self.lines: list[str] = []
         self.depth = 1
@@ -211,7 +212,7 @@ class _Writer:
         head += [f"    {self.dim(name)} = -1" for name in sorted(self.maybe)]
         head += [f"    {size} = -1" for size, _ in self.late]
         for flag in sorted(self.flags):
-            head.append(f"    if {flag}.__class__ is not bool and {flag} is not None: return False")
+            head.append(f"    if {flag}.__class__ not in _flags: return False")
         swallows = self.contract.first(Swallows)
         if swallows is not None:
             head.append(

@@ -372,6 +372,12 @@ def test_the_release_decides(codes: Codes) -> None:
     assert "KDA203" in codes(FLA, **operands(heads=2), version="0.4.2")
 
 
+def test_flags_may_be_zero_and_one(codes: Codes) -> None:
+    state = {"initial_state": tensor(1, 4, 32, 64)}
+    assert codes(FLA, **operands(value=64), **state, state_v_first=0) == []
+    assert codes(FLA, **operands(value=64), **state, state_v_first=1) == ["KDA403"]
+
+
 def test_flags_that_cannot_be_told_are_silent(codes: Codes) -> None:
     assert codes(FLA, **gated(use_gate_in_kernel=UNKNOWN, A_log=UNKNOWN, dt_bias=tensor(128))) == []
     assert codes(FLA, **operands(value=64), initial_state=tensor(1, 4, 64, 32), state_v_first=UNKNOWN) == []  # fmt: skip

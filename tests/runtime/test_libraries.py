@@ -267,3 +267,13 @@ def test_decorated_functions_are_stood_in_for() -> None:
         with pytest.raises(kdacheck.ContractError, match="KDA101"):
             attend(**{**given, "dt_bias": torch.zeros(1).expand(16)})
     assert not torch.equal(attend(**given), torch.zeros_like(given["v"]))
+
+
+def test_a_result_of_unknown_shape_is_said_to_be_one() -> None:
+    with kdacheck.dry("flashinfer"):
+        from flashinfer import chunk_gated_delta_rule  # type: ignore[import-not-found]
+
+        x = torch.zeros(8, 2, 4)
+        with pytest.raises(NotImplementedError, match="of unknown size"):
+            chunk_gated_delta_rule(x, x, x, output_final_state=True)
+        assert chunk_gated_delta_rule(x, x, x)[0].shape == x.shape
