@@ -709,10 +709,11 @@ def _comprehend(
 ) -> list[Value] | Value:
     """The elements a comprehension makes, or one value that covers them all."""
     iterable = interp.iterate(state.resolve(interp.evaluate(clause.iter, state)), state)
-    if isinstance(iterable, Items) and len(iterable.items) <= 64:
+    if isinstance(iterable, Items) and len(iterable.items) <= 64 and not interp.spent:
         results: list[Value] = []
         cover: Value | None = None
         for item in iterable.items:
+            interp.spend()
             inner = state.copy()
             interp.assign(clause.target, item, inner)
             certain, possible = True, True
@@ -737,7 +738,13 @@ def _comprehend(
             return results
         return any_of((*([cover] if cover is not None else []), *results))
     inner = state.copy()
-    item = element_of(iterable) if isinstance(iterable, Repeated) else opaque()
+    match iterable:
+        case Repeated():
+            item = element_of(iterable)
+        case Items(items):
+            item = any_of(items)
+        case _:
+            item = opaque()
     interp.assign(clause.target, item, inner)
     for condition in clause.ifs:
         yes, _ = narrowing.split(interp, condition.test, inner)

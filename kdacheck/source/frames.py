@@ -13,10 +13,10 @@ from kdacheck.source.state import State
 from kdacheck.source.values import Code, Value
 
 #: Statements run for one function on its own before helpers are no longer followed and loops no longer unrolled.
-BUDGET = 3_000
+BUDGET = 1_500
 
 #: Statements run for one file before the same holds for all its functions.
-CEILING = 100_000
+CEILING = 30_000
 
 #: Helper functions are followed to this depth.
 MAX_DEPTH = 6

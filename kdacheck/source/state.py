@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -161,7 +161,8 @@ class State:
         if not self.log or self.log[-1] is not _CONTENTS:
             self.log.append(_CONTENTS)
         for key, value in self.names.items():
-            self.names[key] = without_contents(value)
+            if type(value) in _HOLDING:
+                self.names[key] = without_contents(value)
 
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
@@ -178,7 +179,7 @@ class State:
 
     def suffer(self, effects: Iterable[Effect]) -> None:
         """Forget what was changed in a state that is not followed further, or in a callee."""
-        for what, touched in list(effects):
+        for what, touched in _distinct(effects):
             match what:
                 case "object":
                     self.rename(touched, forgotten(touched))
@@ -193,23 +194,22 @@ class State:
 
     def after_call(self, effects: Iterable[Effect]) -> None:
         """Forget what a callee of the project changed; of attributes the state has the values already."""
-        effects = list(effects)
-        for what, touched in effects:
-            if what == "object":
-                new = forgotten(touched)
-                self._each_name(lambda value, old=touched, new=new: _replaced(value, old, new))
-            elif what == "contents":
-                self._each_name(without_contents)
-        self.log.extend(e for e in effects if not (e[0] == "name" and isinstance(e[1], str)))
-
-    def _each_name(self, change: Callable[[Value], Value]) -> None:
+        effects = [
+            effect
+            for effect in _distinct(effects)
+            if not (effect[0] == "name" and isinstance(effect[1], str))
+        ]
+        if not effects:
+            return
+        seen = State(log=effects)
         for key, value in self.names.items():
-            if isinstance(key, str):
-                self.names[key] = change(value)
+            if isinstance(key, str) and type(value) in _HOLDING:
+                self.names[key] = seen.as_changed(value)
+        self.log.extend(effects)
 
     def as_changed(self, value: Value) -> Value:
         """A value held outside this state, less what may have been changed since."""
-        if not isinstance(value, (TensorFacts, Items, Repeated, Table, AnyOf)):
+        if type(value) not in _HOLDING or not self.log:
             return value
         objects = {id(part) for part in _parts(value)}
         written = False
@@ -223,6 +223,18 @@ class State:
 #: ("object" | "name" | "attributes" | "instance" | "contents", what of it)
 Effect = tuple[str, Any]
 _CONTENTS: Effect = ("contents", None)
+
+#: Kinds of values that can change while they keep their name.
+_HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
+
+
+def _distinct(effects: Iterable[Effect]) -> list[Effect]:
+    """The effects without repeats."""
+    found: dict[tuple[str, Hashable], Effect] = {}
+    for effect in effects:
+        what, touched = effect
+        found.setdefault((what, id(touched) if what == "object" else touched), effect)
+    return list(found.values())
 
 
 def forgotten(value: Value) -> Value:
@@ -353,7 +365,8 @@ def alternatives(value: Value) -> tuple[Value, ...]:
 def any_of(values: Iterable[Value]) -> Value:
     """One of the values: merged where they are of a kind, listed where they are not."""
     kept: list[Value] = []
-    for value in itertools.chain.from_iterable(map(alternatives, values)):
+    values = list(itertools.chain.from_iterable(map(alternatives, values)))
+    for value in values:
         for index, other in enumerate(kept):
             merged = _merge(other, value)
             if merged is not None:
@@ -361,12 +374,14 @@ def any_of(values: Iterable[Value]) -> Value:
                 break
         else:
             kept.append(value)
+            if len(kept) > MAX_ALTERNATIVES:
+                return Unknown(not_none=all(map(_certain, values)))
     if not kept:
         return Unknown()
     if len(kept) == 1:
         return kept[0]
     bare = [v for v in kept if isinstance(v, Unknown) and not v.handle]
-    if bare or len(kept) > MAX_ALTERNATIVES:
+    if bare:
         return Unknown(not_none=all(_certain(v) for v in kept))
     return AnyOf(tuple(kept))
 
