@@ -23,6 +23,9 @@ POOL_PAYS_BYTES = 150_000
 #: How many calls of wrappers, in files of their own, are followed outwards from a kernel.
 ROUNDS = 2
 
+#: How much of such files is analysed in one round, in the order of their discovery.
+MAX_IMPORTERS_BYTES = 2 << 20
+
 
 class Outcome(NamedTuple):
     """What checking one file gave: findings, what went wrong inside, and the import paths that reach a kernel."""
@@ -94,13 +97,15 @@ def _importers(
     from kdacheck.source import dotted_name, imports_from
 
     names = {path.rpartition(".")[2].encode() for path in exports - known}
+    left = MAX_IMPORTERS_BYTES
     for path, settings in files:
         try:
             data = read(path)
         except OSError:
             continue
         mentioned = any(name in data for name in names)
-        if mentioned and imports_from(data, dotted_name(path), exports):
+        if mentioned and len(data) <= left and imports_from(data, dotted_name(path), exports):
+            left -= len(data)
             yield Candidate(path, data, settings, exports)
 
 

@@ -8,10 +8,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kdacheck.finding import Finding
 from kdacheck.source import select
 from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
+
+if TYPE_CHECKING:
+    from kdacheck.source.module import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +119,15 @@ def _analyse(
                 continue
             if definition.owner is None or definition.owner.is_class:
                 run_root(interpreter, definition, {})
-    handed_on = outline.exports if outline is not None else frozenset[str]()
-    return Analysis(list(findings_of(interpreter)), select.exported(name, handed_on))
+    handed_on = {_outermost(d).name for d in run.reached if d.number in relevant}
+    names = frozenset(n for n in handed_on if select.is_public(n))
+    return Analysis(list(findings_of(interpreter)), select.exported(name, names))
+
+
+def _outermost(definition: Definition) -> Definition:
+    while definition.owner is not None:
+        definition = definition.owner
+    return definition
 
 
 #: Ways to change what constructors do unless told otherwise.

@@ -84,6 +84,8 @@ def judge(
 ) -> Value:
     """Report what every execution with the known facts does wrong in one call; what the call returns."""
     bound = _bind(contract, arguments)
+    if interp.run.frames and interp.run.frames[0].definition is not None:
+        interp.run.reached.add(interp.run.frames[0].definition)
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
     if not interp.run.silence and not state.muted:
         _report(interp, path, contract, version, bound, node, state, wired)

@@ -14,15 +14,15 @@ from kdacheck.source.module import Module
 from kdacheck.source.reading import parse
 from kdacheck.source.text import Unreadable, decode, outline_of
 
-#: Larger files are not followed: parsing them costs more than they are likely to tell.
-MAX_BYTES = 96 * 1024
+#: Bytes of other files read for one file: parsing is what following costs.
+MAX_BYTES = 80 * 1024
 
-#: Files followed for one file.
-MAX_FILES = 12
+#: Longer helpers are not followed, unless a kernel is called in them.
+MAX_LINES = 60
 
-#: What a definition must mention to be worth following: operations that make or reshape tensors.
+#: What a helper must mention to be worth following: operations that give tensors their shapes.
 _TELLING = re.compile(
-    rb"\btorch\.|rearrange|repeat\(|\.view\(|\.reshape\(|squeeze\(|flatten\(|cumsum|expand\(|transpose\(|permute\("
+    rb"rearrange|repeat\(|\.view\(|reshape\(|squeeze\(|flatten\(|cumsum|expand\(|transpose\(|permute\(|torch\.(?:rand|zeros|ones|empty|tensor|arange|full|cat|stack)"
 )
 
 
@@ -50,6 +50,7 @@ class Project:
     def __init__(self, filename: str, name: str) -> None:
         self.root = root_of(filename, name)
         self.followed: set[str] = set()
+        self.bytes_left = MAX_BYTES
 
     def place(self, path: str) -> Place | None:
         """Where an import path leads inside the project, None for a path from outside."""
@@ -57,12 +58,14 @@ class Project:
 
     def may_follow(self, place: Place) -> bool:
         """Whether a definition is worth reading, within the limits."""
-        if place.filename not in self.followed and len(self.followed) >= MAX_FILES:
+        if not _is_telling(place.filename, place.name):
             return False
-        data = _data(place.filename)
-        if data is None or not _is_telling(place.filename, place.name):
-            return False
-        self.followed.add(place.filename)
+        if place.filename not in self.followed:
+            size = len(_data(place.filename) or b"")
+            if size > self.bytes_left:
+                return False
+            self.bytes_left -= size
+            self.followed.add(place.filename)
         return True
 
     def module(self, place: Place) -> Module | None:
@@ -126,6 +129,7 @@ def _tree(filename: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def _is_telling(filename: str, name: str) -> bool:
     tree, data = _tree(filename), _data(filename)
     if tree is None or data is None:
@@ -135,7 +139,8 @@ def _is_telling(filename: str, name: str) -> bool:
             case ast.FunctionDef() | ast.ClassDef() if node.name == name:
                 lines = data.split(b"\n")[node.lineno - 1 : node.end_lineno]
                 segment = b"\n".join(lines)
-                return bool(_TELLING.search(segment)) or select.may_matter(segment)
+                short = len(lines) <= MAX_LINES
+                return select.may_matter(segment) or (short and bool(_TELLING.search(segment)))
             case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
                 return True
             case ast.ImportFrom(names=aliases) if any(

@@ -9,7 +9,7 @@ import libcst as cst
 
 from kdacheck.source.boundaries import Wiring
 from kdacheck.source.frames import BUDGET, Frame
-from kdacheck.source.module import Module
+from kdacheck.source.module import Definition, Module
 from kdacheck.source.state import Sizes
 
 if TYPE_CHECKING:
@@ -37,3 +37,5 @@ class Run:
     serial: int = 0
     interpreters: dict[Module, Interpreter] = field(default_factory=dict)
     project: Project | None = None
+    #: Functions that led to the judging of a contracted call when they were interpreted on their own.
+    reached: set[Definition] = field(default_factory=set)

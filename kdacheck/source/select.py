@@ -83,22 +83,35 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
     return b"get_kernel" in data
 
 
+_NAMES = re.compile(rb"\s*(?:\(([^)]*)\)|([^\n;#]*))")
+
+
 def imports_from(data: bytes, module_name: str, exports: frozenset[str]) -> bool:
     """Whether a file imports one of the functions and classes of the project that reach a contracted callee.
 
     Names are sought in the bytes before anything else: most files mention none.
     """
-    known = {path for path in exports if path.rpartition(".")[2].encode() in data}
-    if not known:
+    names: dict[str, set[bytes]] = {}
+    for path in exports:
+        base, _, name = path.rpartition(".")
+        if base != module_name and name.encode() in data:
+            names.setdefault(base, set()).add(name.encode())
+    if not names:
         return False
-    bases = {path.rpartition(".")[0] for path in known} - {module_name}
-    for dots, base in _FROM.findall(data):
-        if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in bases:
-            return True
+    for match in _FROM.finditer(data):
+        dots, base = match.groups()
+        wanted = names.get(
+            absolute(base.decode("ascii", "replace") or None, len(dots), module_name)
+        )
+        listed = _NAMES.match(data, match.end()) if wanted else None
+        if wanted and listed is not None:
+            text = listed[1] or listed[2] or b""
+            if wanted & set(re.findall(rb"\w+", text)):
+                return True
     return any(
-        part.split()[:1] and part.split()[0].decode("ascii", "replace") in bases
-        for names in _IMPORT.findall(data)
-        for part in names.split(b",")
+        part.split()[:1] and part.split()[0].decode("ascii", "replace") in names
+        for listing in _IMPORT.findall(data)
+        for part in listing.split(b",")
     )
 
 
@@ -151,12 +164,10 @@ class Outline:
 
     relevant: numbers of the definitions (functions and classes, in the order they are written) from which a
     contracted callee may be reached; the module itself is number 0.
-    exports: names of the functions and classes among them that other files can import.
     """
 
     relevant: frozenset[int] = frozenset()
     changes: Changes = field(default_factory=Changes)
-    exports: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -364,27 +375,22 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
             # A method's name reaches its class, and a constructor gives its class away.
             d = definitions[number]
             while d.number > 0:
-                names.add(d.name)
+                if not (d.owner > 0 and definitions[d.owner].is_class and _is_common(d.name)):
+                    names.add(d.name)
                 d = definitions[d.owner]
     # A nested function is interpreted with what its maker left it.
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
-    if not reaching:
-        return Outline()
-    outer = {d.number for d in definitions if d.owner == 0}
-    top = {_outermost(definitions, number) for number in reaching if number} & outer
-    names_out = frozenset(definitions[n].name for n in top if _is_public(definitions[n].name))
-    return Outline(frozenset(reaching), _changes(definitions), names_out)
+    return Outline(frozenset(reaching), _changes(definitions) if reaching else Changes())
 
 
-def _outermost(definitions: Sequence[_Definition], number: int) -> int:
-    while definitions[number].owner > 0:
-        number = definitions[number].owner
-    return number
+def _is_common(name: str) -> bool:
+    """Method names that too many classes have to say which one is meant."""
+    return name.startswith("__") or name in ("forward", "backward", "apply", "call", "run", "setup")
 
 
-def _is_public(name: str) -> bool:
+def is_public(name: str) -> bool:
     """Whether a name is likely to be imported elsewhere: not a test, nor something everybody has."""
     return not name.startswith(("test_", "Test")) and name not in ("main", "forward", "run")
 
