@@ -98,8 +98,9 @@ def _analyse(
     if not select.may_import(data, name, exports):
         return Analysis()
     outline = outline_of(text, filename, name, deep, exports)
+    imported = outline.handed_on if outline is not None else frozenset[str]()
     if outline is not None and not outline.relevant:
-        return Analysis()
+        return Analysis([], select.exported(name, imported))
     from kdacheck.source.reading import parse
 
     module, relevant = parse(filename, text, name, outline)
@@ -121,7 +122,7 @@ def _analyse(
                 run_root(interpreter, definition, {})
     handed_on = {_outermost(d).name for d in run.reached if d.number in relevant}
     names = frozenset(n for n in handed_on if select.is_public(n))
-    return Analysis(list(findings_of(interpreter)), select.exported(name, names))
+    return Analysis(list(findings_of(interpreter)), select.exported(name, names | imported))
 
 
 def _outermost(definition: Definition) -> Definition:

@@ -70,9 +70,9 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
 
     exports: import paths of functions and classes of the project that reach one.
     """
-    prefixes = _prefixes()
-    if exports:
-        prefixes = prefixes | {path.rpartition(".")[0] for path in exports}
+    prefixes = (
+        _prefixes() | _modules(exports) | {base.rpartition(".")[0] for base in _modules(exports)}
+    )
     for dots, base in _FROM.findall(data):
         if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in prefixes:
             return True
@@ -86,6 +86,12 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
 _NAMES = re.compile(rb"\s*(?:\(([^)]*)\)|([^\n;#]*))")
 
 
+@lru_cache(maxsize=8)
+def _modules(exports: frozenset[str]) -> frozenset[str]:
+    """The modules that hand on what `exports` names."""
+    return frozenset(path.rpartition(".")[0] for path in exports)
+
+
 def imports_from(data: bytes, module_name: str, exports: frozenset[str]) -> bool:
     """Whether a file imports one of the functions and classes of the project that reach a contracted callee.
 
@@ -96,6 +102,8 @@ def imports_from(data: bytes, module_name: str, exports: frozenset[str]) -> bool
         base, _, name = path.rpartition(".")
         if base != module_name and name.encode() in data:
             names.setdefault(base, set()).add(name.encode())
+            above, _, leaf = base.rpartition(".")
+            names.setdefault(above, set()).add(leaf.encode())
     if not names:
         return False
     for match in _FROM.finditer(data):
@@ -164,10 +172,12 @@ class Outline:
 
     relevant: numbers of the definitions (functions and classes, in the order they are written) from which a
     contracted callee may be reached; the module itself is number 0.
+    handed_on: kernels and wrappers of kernels that the file imports by name.
     """
 
     relevant: frozenset[int] = frozenset()
     changes: Changes = field(default_factory=Changes)
+    handed_on: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -261,6 +271,8 @@ class _Outliner:
         self.exports = exports
         self.definitions = [_Definition(0, "", -1, False)]
         self.seeds: set[str] = set()
+        #: Kernels and wrappers that the file imports by name, so that others can import them from it.
+        self.handed_on: set[str] = set()
         #: (names assigned, names in the value that are not merely called), for every assignment that may keep a callee.
         self.kept: list[tuple[set[str], set[str]]] = []
 
@@ -314,9 +326,8 @@ class _Outliner:
     def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
         known, prefixes = contracts.paths(), _prefixes()
         if isinstance(node, ast.Import):
-            modules = {path.rpartition(".")[0] for path in self.exports}
             for alias in node.names:
-                if alias.name in prefixes or alias.name in modules:
+                if alias.name in prefixes or alias.name in _modules(self.exports):
                     self.seeds.add((alias.asname or alias.name).split(".")[0])
             return
         base = absolute(node.module, node.level, self.module_name)
@@ -324,7 +335,10 @@ class _Outliner:
             path = f"{base}.{alias.name}"
             if alias.name == "*" and base in prefixes:
                 self.seeds.update(search_name(p) for p in known if p.rpartition(".")[0] == base)
-            elif path in known or path in prefixes or path in self.exports:
+            elif path in known or path in self.exports:
+                self.seeds.add(alias.asname or alias.name)
+                self.handed_on.add(alias.asname or alias.name)
+            elif path in prefixes or path in _modules(self.exports):
                 self.seeds.add(alias.asname or alias.name)
 
 
@@ -382,7 +396,8 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
-    return Outline(frozenset(reaching), _changes(definitions) if reaching else Changes())
+    changes = _changes(definitions) if reaching else Changes()
+    return Outline(frozenset(reaching), changes, frozenset(outliner.handed_on))
 
 
 def _is_common(name: str) -> bool:
@@ -399,7 +414,8 @@ def exported(module_name: str, names: frozenset[str]) -> frozenset[str]:
     """The import paths of the names of a module: its own, and those of the packages above, which may hand them on."""
     parts = module_name.split(".")
     bases = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
-    return frozenset(f"{base}.{name}" for base in bases if base for name in names)
+    found = frozenset(f"{base}.{name}" for base in bases if base for name in names)
+    return found - contracts.paths().keys()
 
 
 def _parameters(args: ast.arguments) -> Iterator[str]:
