@@ -169,7 +169,7 @@ def by_annotations(signature: Signature, call: Call, bound: Bound) -> Iterator[B
     tensor = isinstance(call.fact(found.parameter), TensorFacts)
     code, name = _CODES.get(role, ("KDA203", "operand-shape"))
     if not tensor:
-        code, name = "KDA504", "argument-type"
+        code, name = "KDA205", "operand-dtype"
     wanted = signature.contract.by_name[found.parameter].text
     yield Broken(
         code,

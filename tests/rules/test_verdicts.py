@@ -325,9 +325,9 @@ WRONG = [
     (FLA, gated(safe_gate=True, lower_bound=0.0), ["KDA503"]),
     (FLA, operands() | {"allow_neg_eigval": True}, ["KDA503"]),
     (FLA, {"cp_context": SOMETHING, "initial_state": tensor(1, 4, 32, 32)}, ["KDA503"]),
-    # KDA504
-    (FLA, operands() | {"beta": None}, ["KDA504"]),
-    (FLA, operands() | {"initial_state": 0.5}, ["KDA504"]),
+    # KDA205
+    (FLA, operands() | {"beta": None}, ["KDA205"]),
+    (FLA, operands() | {"initial_state": 0.5}, ["KDA205"]),
 ]  # fmt: skip
 
 

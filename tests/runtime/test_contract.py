@@ -39,9 +39,9 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("KDA305", {"cu_seqlens": torch.tensor([0]), "initial_state": None}),
     ("KDA401", {"initial_state": torch.zeros(3, 4, 4, 16)}),
     ("KDA403", {"initial_state": torch.zeros(2, 4, 16, 4)}),
-    ("KDA504", {"q": None}),
-    ("KDA504", {"beta": [1.0]}),
-    ("KDA504", {"scale": "half"}),
+    ("KDA205", {"q": None}),
+    ("KDA205", {"beta": [1.0]}),
+    ("KDA205", {"scale": "half"}),
 ]
 
 
