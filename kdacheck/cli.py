@@ -18,12 +18,13 @@ CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 USAGE = """kdacheck [OPTION...] [PATH...]
        kdacheck rule [CODE | NAME]
-       kdacheck contracts [NAME]"""
+       kdacheck contracts [NAME]
+       kdacheck clean"""
 EPILOGUE = """\
 exit status: 0 nothing found, 1 findings, 2 the job could not be done
 
 `kdacheck rule` prints what a rule says, or lists all; `kdacheck contracts` prints what a kernel asks of its
-arguments, or lists all. A folder of that name is linted as ./rule or ./contracts."""
+arguments, or lists all; `kdacheck clean` removes the cache. A folder of such a name is linted as ./rule, and so on."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,6 +65,8 @@ def _run(arguments: list[str]) -> int:
     try:
         if arguments and arguments[0] in ("rule", "contracts"):
             return _explain(arguments[0], arguments[1:])
+        if arguments and arguments[0] == "clean":
+            return _clean(arguments[1:])
         options = _parser().parse_args(arguments)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else FAILED
@@ -73,6 +76,27 @@ def _run(arguments: list[str]) -> int:
         return _lint(options)
     except ConfigError as error:
         return _fail(str(error))
+
+
+def _clean(arguments: list[str]) -> int:
+    import argparse
+
+    from kdacheck.cache import clean, folder_of
+    from kdacheck.config import Configuration
+    from kdacheck.report import shown
+
+    parser = argparse.ArgumentParser(
+        prog="kdacheck clean",
+        allow_abbrev=False,
+        description="Remove the cache of the project around the current folder.",
+    )
+    parser.parse_args(arguments)
+    folder = folder_of(Configuration())
+    try:
+        _note(f"{'removed' if clean(folder) else 'there is no cache at'} {shown(folder)}")
+    except OSError as error:
+        return _fail(f"{folder}: {error.strerror or error}")
+    return CLEAN
 
 
 def _fail(message: str) -> int:
@@ -158,6 +182,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a pyproject.toml, or a TOML file with the same keys at its top",
     )
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument(
+        "--no-cache", action="store_true", help="neither read nor keep what earlier runs found"
+    )
     files.add_argument("-j", "--jobs", metavar="N", type=_jobs, help="processes (default: cores)")
 
     fixing = parser.add_argument_group("fixes")
@@ -244,7 +271,12 @@ def _lint(options: argparse.Namespace) -> int:
     elif options.stdin_filename is not None:
         raise ConfigError("--stdin-filename goes with the path `-`")
     else:
-        result = lint(paths, configuration, jobs=options.jobs)
+        cache = None
+        if not options.no_cache:
+            from kdacheck.cache import Cache, folder_of
+
+            cache = Cache(folder_of(configuration))
+        result = lint(paths, configuration, jobs=options.jobs, cache=cache)
 
     stream = sys.stdout
     if options.diff or options.fix:

@@ -18,6 +18,7 @@ DEFAULT_EXCLUDE = (
     ".git-rewrite",
     ".hg",
     ".ipynb_checkpoints",
+    ".kdacheck_cache",
     ".mypy_cache",
     ".nox",
     ".pants.d",

@@ -15,7 +15,9 @@ from kdacheck.finding import Finding, Position
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
+    from kdacheck.cache import Cache
     from kdacheck.fixes import Fixed
+    from kdacheck.places import Depends
 
 # starting workers and importing the parser in each costs about as much as analysing this many bytes
 POOL_PAYS_BYTES = 150_000
@@ -33,6 +35,7 @@ class Outcome(NamedTuple):
     findings: list[Finding]
     error: str | None = None
     exports: frozenset[str] = frozenset()
+    depends: Depends | None = None
 
 
 @dataclass(slots=True)
@@ -68,45 +71,92 @@ def lint(
     settings: Configuration | Overrides | None = None,
     *,
     jobs: int | None = None,
+    cache: Cache | None = None,
 ) -> Result:
     """Check files and folders. Raises ConfigError for settings that cannot be used."""
     configuration = settings if isinstance(settings, Configuration) else Configuration(settings)
     result = Result()
     jobs = _job_limit() if jobs is None else jobs
     files: list[tuple[str, Settings]] = []
-    outcomes = dict(_outcomes(_candidates(paths, configuration, result, files), jobs))
+    outcomes: dict[str, Outcome] = {}
+
+    def check_all(candidates: Iterator[Candidate]) -> None:
+        pending: dict[str, Candidate] = {}
+        if cache is not None:
+            candidates = _not_cached(candidates, cache, outcomes, pending)
+        for path, outcome in _outcomes(candidates, jobs):
+            outcomes[path] = outcome
+            if cache is not None:
+                cache.keep(pending[path], outcome)
+
+    check_all(_candidates(paths, configuration, result, files, cache))
     known: frozenset[str] = frozenset()
     for _ in range(ROUNDS):
         exports = known.union(*(outcome.exports for outcome in outcomes.values()))
         if len(files) < 2 or exports <= known:
             break
-        outcomes.update(_outcomes(_importers(files, exports, known), jobs))
+        check_all(_importers(files, exports, known, cache))
         known = exports
     result.exports = known
     for outcome in outcomes.values():
         result.findings.extend(outcome.findings)
         if outcome.error is not None:
             result.errors.append(outcome.error)
+    if cache is not None:
+        cache.save()
     return _sorted(result)
 
 
+def _not_cached(
+    candidates: Iterator[Candidate],
+    cache: Cache,
+    outcomes: dict[str, Outcome],
+    pending: dict[str, Candidate],
+) -> Iterator[Candidate]:
+    """The candidates of which the cache does not know the outcome, noted in `pending`."""
+    for candidate in candidates:
+        known = cache.outcome(candidate)
+        if known is not None:
+            outcomes[candidate.filename] = known
+        else:
+            pending[candidate.filename] = candidate
+            yield candidate
+
+
 def _importers(
-    files: Iterable[tuple[str, Settings]], exports: frozenset[str], known: frozenset[str]
+    files: Iterable[tuple[str, Settings]],
+    exports: frozenset[str],
+    known: frozenset[str],
+    cache: Cache | None,
 ) -> Iterator[Candidate]:
     """Files that import a wrapper of the project that was not known before; read anew, not kept in memory."""
-    from kdacheck.source import dotted_name, imports_from
-
     names = {path.rpartition(".")[2].encode() for path in exports - known}
     left = MAX_IMPORTERS_BYTES
+    folders = [path for path, _ in files if path.endswith("__init__.py")]
+    asked = (*sorted(exports - known), "", *sorted(known), "", *sorted(folders))
+    before = cache.importers(asked) if cache is not None else None
+    found: list[str] = []
     for path, settings in files:
+        if before is not None and path not in before and cache and cache.is_unchanged(path):
+            continue
         try:
             data = read(path)
         except OSError:
             continue
-        mentioned = any(name in data for name in names)
-        if mentioned and len(data) <= left and imports_from(data, dotted_name(path), exports):
+        if not any(name in data for name in names) or not _imports_from(path, data, exports):
+            continue
+        found.append(path)
+        if len(data) <= left:
             left -= len(data)
             yield Candidate(path, data, settings, exports)
+    if cache is not None:
+        cache.note_importers(asked, found)
+
+
+def _imports_from(path: str, data: bytes, exports: frozenset[str]) -> bool:
+    from kdacheck.source import dotted_name, imports_from
+
+    return imports_from(data, dotted_name(path), exports)
 
 
 def lint_text(filename: str, data: bytes, configuration: Configuration) -> Result:
@@ -219,11 +269,16 @@ def _candidates(
     configuration: Configuration,
     result: Result,
     files: list[tuple[str, Settings]],
+    cache: Cache | None,
 ) -> Iterator[Candidate]:
-    from kdacheck.source import may_matter
-
     for path, settings in discover(paths, configuration, result.errors):
         result.files += 1
+        before = None
+        if cache is not None:
+            if cache.mentions_none(path):
+                files.append((path, settings))
+                continue
+            before = cache.status_of(path)
         try:
             data = read(path)
         except OSError as error:
@@ -234,8 +289,17 @@ def _candidates(
                 result.errors.append(f"{path}: {reason}")
             continue
         files.append((path, settings))
-        if may_matter(data):
-            yield Candidate(path, data, settings)
+        candidate = Candidate(path, data, settings)
+        if (cache is not None and cache.knows(candidate)) or _may_matter(data):
+            yield candidate
+        elif cache is not None:
+            cache.note_plain(path, before)
+
+
+def _may_matter(data: bytes) -> bool:
+    from kdacheck.source import may_matter
+
+    return may_matter(data)
 
 
 def read(path: str) -> bytes:
@@ -275,10 +339,11 @@ def check(candidate: Candidate) -> Outcome:
     filename, data, settings = candidate.filename, candidate.data, candidate.settings
     error = None
     exports: frozenset[str] = frozenset()
+    depends: Depends | None = None
     try:
         versions = releases.resolve(settings.versions, settings.root)
         analysis = source.examine(filename, data, versions, candidate.exports)
-        findings, exports = analysis.findings, analysis.exports
+        findings, exports, depends = analysis.findings, analysis.exports, analysis.depends
     except source.Unreadable as problem:
         remedy = "fix the file, or exclude it"
         findings = [unreadable(filename, problem.message, remedy, problem.row, problem.column)]
@@ -293,7 +358,7 @@ def check(candidate: Candidate) -> Outcome:
     if error is None and not any(f.code == suppressions.UNREADABLE_FILE for f in findings):
         findings = suppressions.apply(filename, data, findings, selected, known_rules)
         findings = [f for f in findings if settings.likely or not f.likely]
-        return Outcome(findings, None, exports)
+        return Outcome(findings, None, exports, depends)
     return Outcome([f for f in findings if selected(f.code, f.name)], error)
 
 

@@ -39,6 +39,25 @@ class Releases(dict[str, str]):
                 self.reasons[package] = reason
 
 
+def fingerprint(configured: Mapping[str, str], root: str) -> str:
+    """What `resolve` goes by, as text that is another wherever its answer may be; no file is parsed."""
+    import hashlib
+
+    pins = hashlib.sha256()
+    for name in _pin_files(root):
+        pins.update(f"{name} ".encode() + _text(os.path.join(root, name)).encode())
+    return repr((sorted(configured.items()), pins.hexdigest(), _installed()))
+
+
+def _pin_files(root: str) -> list[str]:
+    """The files of a project that can pin a release."""
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    return [n for n in names if n == "pyproject.toml" or n in _LOCKS or _REQUIREMENTS.match(n)]
+
+
 def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -56,18 +75,10 @@ def resolve(configured: Mapping[str, str], root: str) -> Releases:
 @lru_cache(maxsize=64)
 def _pinned(root: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """(file, its exact pins) for the files of a project that can pin a release."""
-    try:
-        names = sorted(os.listdir(root))
-    except OSError:
-        return ()
     found = []
-    for name in names:
-        if name == "pyproject.toml" or name in _LOCKS:
-            pins = _toml_pins(_text(os.path.join(root, name)))
-        elif _REQUIREMENTS.match(name):
-            pins = _line_pins(_text(os.path.join(root, name)).splitlines())
-        else:
-            continue
+    for name in _pin_files(root):
+        text = _text(os.path.join(root, name))
+        pins = _toml_pins(text) if not _REQUIREMENTS.match(name) else _line_pins(text.splitlines())
         if pins:
             found.append((name, tuple(pins)))
     # A lock file tells the release in use, a requirement only which are allowed.

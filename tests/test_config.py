@@ -51,8 +51,8 @@ def test_each_folder_has_its_nearest_file(kdacheck, write, wrong):
     write("a/pyproject.toml", '[project]\nname = "a"\n')
     expected = ["b/inner/model.py", "b/model.py"]
     for arguments in ([], ["a", "b"], ["a/model.py", "b/model.py", "b/inner/model.py"]):
-        ran = kdacheck("--output-format", "concise", *arguments)
-        lines = ran.out.splitlines()[:-1]
+        ran = kdacheck("--quiet", "--output-format", "concise", *arguments)
+        lines = ran.out.splitlines()
         assert [line.split(":")[0] for line in lines] == expected
 
 

@@ -15,15 +15,19 @@ from kdacheck.source import select
 from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
 
 if TYPE_CHECKING:
+    from kdacheck.places import Depends
     from kdacheck.source.module import Definition
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The findings of one file, and the import paths by which other files reach contracted callees through it."""
+    """The findings of one file, the import paths by which other files reach contracted callees through it, and what
+    was asked of other files.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     exports: frozenset[str] = frozenset()
+    depends: Depends | None = None
 
 
 def analyse(filename: str, data: bytes, versions: Mapping[str, str]) -> list[Finding]:
@@ -111,7 +115,8 @@ def _analyse(
     from kdacheck.source.roots import run_root
     from kdacheck.source.run import Run
 
-    run = Run(project=Project(filename, name))
+    project = Project(filename, name)
+    run = Run(project=project)
     interpreter = Interpreter(module, versions, relevant, run)
     with defaults_of(text):
         interpreter.run_module()
@@ -122,7 +127,8 @@ def _analyse(
                 run_root(interpreter, definition, {})
     handed_on = {_outermost(d).name for d in run.reached if d.number in relevant}
     names = frozenset(n for n in handed_on if select.is_public(n))
-    return Analysis(list(findings_of(interpreter)), select.exported(name, names | imported))
+    exported = select.exported(name, names | imported)
+    return Analysis(list(findings_of(interpreter)), exported, project.depends)
 
 
 def _outermost(definition: Definition) -> Definition:

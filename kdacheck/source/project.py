@@ -6,9 +6,9 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from kdacheck.places import Depends, Place, place_of
 from kdacheck.source import select
 from kdacheck.source.module import Module
 from kdacheck.source.reading import parse
@@ -24,15 +24,6 @@ MAX_LINES = 60
 _TELLING = re.compile(
     rb"rearrange|repeat\(|\.view\(|reshape\(|squeeze\(|flatten\(|cumsum|expand\(|transpose\(|permute\(|torch\.(?:rand|zeros|ones|empty|tensor|arange|full|cat|stack)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an import path leads: a file, its dotted name, and the name to look up in it ("" for the module)."""
-
-    filename: str
-    module: str
-    name: str
 
 
 def root_of(filename: str, name: str) -> str:
@@ -51,10 +42,18 @@ class Project:
         self.root = root_of(filename, name)
         self.followed: set[str] = set()
         self.bytes_left = MAX_BYTES
+        self.places: dict[str, str] = {}
 
     def place(self, path: str) -> Place | None:
         """Where an import path leads inside the project, None for a path from outside."""
-        return _place(self.root, path)
+        found = place_of(self.root, path)
+        self.places[path] = found.filename if found is not None else ""
+        return found
+
+    @property
+    def depends(self) -> Depends:
+        """What was asked so far: where that has another answer, so may the analysis."""
+        return Depends(self.root, dict(self.places))
 
     def may_follow(self, place: Place) -> bool:
         """Whether a definition is worth reading, within the limits."""
@@ -83,28 +82,6 @@ def _module(filename: str, name: str) -> Module | None:
         return parse(filename, text, name, outline_of(text, filename, name, deep=True))[0]
     except (Unreadable, RecursionError):
         return None
-
-
-@lru_cache(maxsize=65_536)
-def _place(root: str, path: str) -> Place | None:
-    parts = path.split(".")
-    folder = root
-    for index, part in enumerate(parts):
-        if not part.isidentifier():
-            return None
-        deeper = os.path.join(folder, part)
-        if os.path.isdir(deeper):
-            folder = deeper
-            continue
-        rest = parts[index + 1 :]
-        file = f"{deeper}.py"
-        if len(rest) <= 1 and os.path.isfile(file):
-            return Place(file, ".".join(parts[: index + 1]), rest[0] if rest else "")
-        file = os.path.join(folder, "__init__.py")
-        if index and not rest and os.path.isfile(file):
-            return Place(file, ".".join(parts[:index]), part)
-        return None
-    return None
 
 
 @lru_cache(maxsize=256)
