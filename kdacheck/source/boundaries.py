@@ -225,7 +225,7 @@ def _output(
     if out.same:
         return given[out.same].value if out.same in given else opaque(True)
     made = Made(node, "this call", interp.module)
-    origins = dict.fromkeys(ASPECTS, made)
+    origins: dict[str, Made] = dict.fromkeys(ASPECTS, made)
     if out.like:
         like = given[out.like].value if out.like in given else None
         facts = TensorFacts(origins=origins, handle=new_handle())
