@@ -201,6 +201,11 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     output = parser.add_argument_group("output")
+    output.add_argument(
+        "--explain",
+        metavar="FILE:LINE",
+        help="show the calls on that line as the linter understands them, and every rule's verdict",
+    )
     output.add_argument("--output-format", choices=FORMATS, default="full", help="default: full")
     output.add_argument("-o", "--output-file", metavar="FILE", help="write there")
     output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
@@ -261,6 +266,8 @@ def _lint(options: argparse.Namespace) -> int:
         raise ConfigError("--config and --isolated exclude each other")
     paths: list[str] = options.paths or [os.curdir]
     configuration = Configuration(_overrides(options))
+    if options.explain is not None:
+        return _explain_call(options.explain, configuration)
     texts: dict[str, bytes] = {}
     if "-" in paths:
         if len(paths) > 1:
@@ -311,6 +318,35 @@ def _lint(options: argparse.Namespace) -> int:
     if result.errors:
         return FAILED
     return FOUND if result.findings and not options.exit_zero else CLEAN
+
+
+def _explain_call(place: str, configuration: Configuration) -> int:
+    path, _, line = place.rpartition(":")
+    if not path or not line.isdecimal():
+        return _fail(f"--explain takes FILE:LINE, not {place!r}")
+    from kdacheck import releases
+    from kdacheck.linter import read
+    from kdacheck.source import Unreadable
+    from kdacheck.source.explain import explain
+
+    settings = configuration.of_folder(os.path.dirname(path) or os.curdir)
+    try:
+        data = read(path)
+        found = explain(path, data, int(line), releases.resolve(settings.versions, settings.root))
+    except OSError as error:
+        return _fail(f"{path}: {error.strerror or error}")
+    except Unreadable as error:
+        return _fail(f"{path}:{error.row}: {error.message}")
+    if found.text:
+        sys.stdout.write(found.text)
+        return CLEAN
+    lines = ", ".join(map(str, found.lines))
+    where = (
+        f"there are some on line{'s' * (len(found.lines) > 1)} {lines}"
+        if lines
+        else "nor elsewhere in it"
+    )
+    return _fail(f"{path}: no call of a known kernel on line {line}, {where}")
 
 
 def _fix_text(

@@ -17,6 +17,7 @@ from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
 if TYPE_CHECKING:
     from kdacheck.places import Depends
     from kdacheck.source.module import Definition
+    from kdacheck.source.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,17 @@ def examine(
     data: bytes,
     versions: Mapping[str, str],
     exports: frozenset[str] = frozenset(),
+    seen: list[Run] | None = None,
 ) -> Analysis:
     """What `analyse` tells, what is only likely, and what the file hands on.
 
     exports: import paths of functions and classes of the project that reach a contracted callee.
+    seen: takes what the interpreter saw, where somebody wants to look at it.
     """
     try:
-        return _analyse(filename, data, versions, exports)
+        return _analyse(filename, data, versions, exports, seen)
     except RecursionError:
-        return _with_room(lambda: _analyse(filename, data, versions, exports, deep=True))
+        return _with_room(lambda: _analyse(filename, data, versions, exports, seen, deep=True))
 
 
 #: What is tried for files nested so deeply that Python's own limit ends their analysis.
@@ -95,6 +98,7 @@ def _analyse(
     data: bytes,
     versions: Mapping[str, str],
     exports: frozenset[str] = frozenset(),
+    seen: list[Run] | None = None,
     deep: bool = False,
 ) -> Analysis:
     text = decode(data)
@@ -125,6 +129,8 @@ def _analyse(
                 continue
             if definition.owner is None or definition.owner.is_class:
                 run_root(interpreter, definition, {})
+    if seen is not None:
+        seen.append(run)
     handed_on = {_outermost(d).name for d in run.reached if d.number in relevant}
     names = frozenset(n for n in handed_on if select.is_public(n))
     exported = select.exported(name, names | imported)

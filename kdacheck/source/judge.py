@@ -145,7 +145,7 @@ def _report(
         wired,
     )
     interp.run.scenes.append(scene)
-    violations = [(r, v) for r in rules.catalogue() if r.check for v in _everywhere(r, calls)]
+    violations = [(r, v) for r in rules.catalogue() if r.check for v in everywhere(r, calls)]
     # What lands on the wrong parameter is not judged as that parameter as well.
     drifted = {v.parameter for rule, v in violations if rule.code == "KDA502"} - {None}
     for rule, violation in violations:
@@ -230,7 +230,7 @@ def _notes(
     return {}
 
 
-def _everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:
+def everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:
     """The violations that every alternative of the call has."""
     assert rule.check is not None
     common: list[Violation] = []
