@@ -519,7 +519,11 @@ def test_flattened_operands_hold_the_same_tokens_in_a_batch_of_one(imports: str)
     class Owner:
         g = torch.randn(2, 128, 8, 64)
 
-    values: dict[str, Any] = {"self": Owner, "beta": torch.rand(1, 256, 8), "rearrange": einops.rearrange}
+    values: dict[str, Any] = {
+        "self": Owner,
+        "beta": torch.rand(1, 256, 8),
+        "rearrange": einops.rearrange,
+    }
     torch.manual_seed(0)
     before = _arguments(text, values)
     torch.manual_seed(0)
