@@ -9,10 +9,41 @@ import torch
 from jaxtyping import Float, Float32, Int, Int32
 from torch import Tensor
 
+from kdacheck import contract
+from kdacheck.clauses import (
+    Boundaries,
+    Dense,
+    Elements,
+    GateParameters,
+    Indices,
+    Multiple,
+    OffsetsEnd,
+    Packed,
+    PackedWidth,
+    PerSequence,
+    PowerOfTwo,
+    Rings,
+    SameDevice,
+    States,
+    VFirst,
+)
+
 from . import reference
 from .launch import call, kernel, traced
 
 
+@contract(
+    GateParameters(("A_log", "dt_bias")),
+    Dense(("A_log", "dt_bias")),
+    Dense(("mixed_qkv", "a", "b", "initial_state"), trailing=1),
+    Dense(("out",)),
+    States(("initial_state",)),
+    VFirst(("initial_state",), returns_state=False),
+    Indices(("ssm_state_indices",), pool="initial_state"),
+    PowerOfTwo(("K", "V")),
+    PackedWidth("mixed_qkv"),
+    SameDevice(),
+)
 def packed_decode(
     mixed_qkv: Float[Tensor, "B W"],
     a: Float[Tensor, "B HV*K"],
@@ -32,7 +63,7 @@ def packed_decode(
         mixed_qkv: rows ``[q | k | v]`` of width W = 2 H K + HV V, last axis dense; HV is a multiple of H.
         a: raw gates, last axis dense.
         b: write strengths as logits.
-        A_log, dt_bias: parameters of the gate, as in `chunk_kda`.
+        A_log, dt_bias: parameters of the gate, dense, as in `chunk_kda`.
         scale: of the queries.
         initial_state: pool of states, V first, any floating dtype, last axis dense; the slots named are overwritten.
         out: contiguous; overwritten.
@@ -44,7 +75,8 @@ def packed_decode(
         ``out`` and ``initial_state`` themselves.
 
     Raises:
-        ValueError: a shape, stride or device would make the kernel read or write outside its tensors.
+        ContractError: the call breaks the contract; not raised where contracts are not checked.
+        ValueError: a shape or device would make the kernel read or write outside its tensors.
     """
     _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices)
     args = (
@@ -60,6 +92,19 @@ def packed_decode(
     return out, initial_state
 
 
+@contract(
+    GateParameters(("A_log", "dt_bias")),
+    Dense(("A_log", "dt_bias", "a")),
+    Dense(("mixed_qkv", "b", "initial_state"), trailing=1),
+    Dense(("out",)),
+    States(("initial_state",)),
+    VFirst(("initial_state",), returns_state=False),
+    Indices(("ssm_state_indices",), pool="initial_state"),
+    Rings(("d_cache", "k_cache", "g_cache"), ("write_pos", "force_flush"), pool="initial_state"),
+    PowerOfTwo(("K", "V")),
+    PackedWidth("mixed_qkv"),
+    SameDevice(),
+)
 def replayssm_decode(
     mixed_qkv: Float[Tensor, "B W"],
     a: Float[Tensor, "B HV*K"] | Float[Tensor, "B HV K"],
@@ -96,7 +141,8 @@ def replayssm_decode(
         ``out`` and ``initial_state`` themselves.
 
     Raises:
-        ValueError: a shape, stride, dtype or device would make the kernel read or write outside its tensors.
+        ContractError: the call breaks the contract; not raised where contracts are not checked.
+        ValueError: a shape or device would make the kernel read or write outside its tensors.
     """
     _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices, split=True)
     slots, value_heads, value_width, width = initial_state.shape
@@ -112,12 +158,10 @@ def replayssm_decode(
             "the rings must be d_cache [slots, HV, L, V], k_cache [slots, H, L, K] and g_cache [slots, HV, L, K] with L >= 1"
             f" and the pool's slots (got {tuple(d_cache.shape)}, {tuple(k_cache.shape)}, {tuple(g_cache.shape)})"
         )
-    if g_cache.dtype != torch.float32:
-        raise ValueError(f"g_cache must be float32 (got {g_cache.dtype})")
     rows = mixed_qkv.shape[:1]
     for name, x in (("write_pos", write_pos), ("force_flush", force_flush)):
-        if x is not None and (x.shape != rows or x.dtype != torch.int32):
-            raise ValueError(f"{name} must be int32 [B] (got {x.dtype} {tuple(x.shape)})")
+        if x is not None and x.shape != rows:
+            raise ValueError(f"{name} must be [B] (got {tuple(x.shape)})")
     for x in (d_cache, k_cache, g_cache, write_pos, force_flush):
         if x is not None and x.device != out.device:
             raise ValueError(f"every tensor must be on {out.device} (got {x.device})")
@@ -134,22 +178,41 @@ def replayssm_decode(
     return out, initial_state
 
 
+@contract(
+    Packed(("q", "k", "v"), by="query_start_loc"),
+    GateParameters(("A_log", "dt_bias")),
+    Dense(("A_log", "dt_bias")),
+    Elements("A_log", "HV"),
+    Elements("dt_bias", "HV*K"),
+    Elements("a", "T*HV*K"),
+    Elements("b", "T*HV"),
+    States(("ssm_states", "intermediate_states_buffer")),
+    VFirst(("ssm_states", "intermediate_states_buffer"), returns_state=False),
+    Indices(("cache_indices",), pool="ssm_states"),
+    Indices(("intermediate_state_indices",), pool="intermediate_states_buffer"),
+    PerSequence("cache_indices", by="query_start_loc"),
+    PerSequence("intermediate_state_indices", by="query_start_loc"),
+    Multiple("HV", "H"),
+    Boundaries("query_start_loc", ("q", "k", "v", "a", "b")),
+    OffsetsEnd("query_start_loc", tokens_of="q", exact=False),
+    SameDevice(),
+)
 def verify(
     *,
     q: Float[Tensor, "1 T H K"],
     k: Float[Tensor, "1 T H K"],
     v: Float[Tensor, "1 T HV V"],
-    a: Float[Tensor, "*gates"],
-    b: Float[Tensor, "*strengths"],
-    A_log: Float[Tensor, "*heads"],
-    dt_bias: Float[Tensor, "*channels"],
+    a: Float[Tensor, "..."],
+    b: Float[Tensor, "..."],
+    A_log: Float[Tensor, "..."],
+    dt_bias: Float[Tensor, "..."],
     ssm_states: Float[Tensor, "slots HV V K"],
     cache_indices: Int[Tensor, "N"],
     query_start_loc: Int[Tensor, "N+1"],
     intermediate_states_buffer: Float[Tensor, "scratch steps HV V K"],
     intermediate_state_indices: Int[Tensor, "N"],
     cache_steps: int,
-    retrieve_parent_token: Int[Tensor, "N parents"] | None = None,
+    retrieve_parent_token: Int[Tensor, "_ _"] | None = None,
     lower_bound: float | None = None,
 ) -> Float[Tensor, "1 T HV V"]:
     """Run candidate tokens from committed states, with a snapshot after each; q and k are normalised, the scale is K ** -0.5.
@@ -160,20 +223,21 @@ def verify(
     Args:
         q, k, v: packed tokens of N sequences; HV is a multiple of H.
         a, b: raw gates with T HV K elements and logits of the write strength with T HV.
-        A_log, dt_bias: parameters of the gate with HV and HV K elements.
+        A_log, dt_bias: parameters of the gate, dense, with HV and HV K elements.
         ssm_states: pool of committed states, V first; read only.
         cache_indices: slot of each sequence; negative is padding and starts from zero.
         query_start_loc: offsets.
         intermediate_states_buffer: snapshots; row ``[i, s]`` takes the state after step s.
         intermediate_state_indices: snapshot row i of each sequence; negative keeps none, and then a tree runs as a chain.
         cache_steps: steps a sequence may have, at most the buffer's; further tokens read as zero.
-        retrieve_parent_token: step of each step's parent.
+        retrieve_parent_token: step of each step's parent, for N sequences and cache_steps steps, or more.
         lower_bound: of the log decay, for the bounded gate.
 
     Returns:
         Outputs in v's dtype; tokens of no sequence read as zero.
 
     Raises:
+        ContractError: the call breaks the contract; not raised where contracts are not checked.
         ValueError: a shape or device would make the kernel read or write outside its tensors.
     """
     if (
@@ -245,7 +309,10 @@ def _check(
     slots: Tensor,
     split: bool = False,
 ) -> None:
-    """Refuse what would touch memory outside the tensors; ``split`` allows K as an axis of a and dt_bias."""
+    """Refuse what would touch memory outside the tensors, contract or no contract.
+
+    ``split`` allows K as an axis of a and dt_bias.
+    """
     if pool.ndim != 4 or mixed_qkv.ndim != 2:
         raise ValueError(
             "mixed_qkv must be [B, W] and initial_state [slots, HV, V, K]"
@@ -270,11 +337,9 @@ def _check(
         raise ValueError(f"A_log must be [{value_heads}] (got {tuple(A_log.shape)})")
     if dt_bias.numel() != channels or not (split or dt_bias.ndim == 1):
         raise ValueError(f"dt_bias must be [{channels}] (got {tuple(dt_bias.shape)})")
-    if split and not (a.is_contiguous() and dt_bias.is_contiguous()):
-        raise ValueError("a and dt_bias must be contiguous")
-    if out.shape != (rows, 1, value_heads, value_width) or not out.is_contiguous():
+    if out.shape != (rows, 1, value_heads, value_width):
         raise ValueError(
-            f"out must be contiguous [{rows}, 1, {value_heads}, {value_width}] (got {tuple(out.shape)})"
+            f"out must be [{rows}, 1, {value_heads}, {value_width}] (got {tuple(out.shape)})"
         )
     if slots.shape != (rows,):
         raise ValueError(f"ssm_state_indices must be [{rows}] (got {tuple(slots.shape)})")

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 from torch import Tensor
+
+from kdacheck import contract
+from kdacheck.clauses import (
+    Boundaries,
+    Covers,
+    Dense,
+    Gate,
+    GateParameters,
+    Indices,
+    Multiple,
+    OffsetsEnd,
+    Packed,
+    PerSequence,
+    ReadOnlyWith,
+    SameDevice,
+    SameDtype,
+    States,
+    Together,
+    VFirst,
+)
 
 from . import reference
 from .launch import kernel, traced
@@ -16,12 +36,49 @@ WIDTHS = (32, 64, 128, 256)
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 
 
+@overload
+def chunk_kda(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, scale: float | None = None,
+    initial_state: Tensor | None = None, initial_state_indices: Tensor | None = None,
+    use_qk_l2norm_in_kernel: bool = False, cu_seqlens: Tensor | None = None, A_log: Tensor | None = None,
+    dt_bias: Tensor | None = None, lower_bound: float | None = None,
+    output_intermediate_states: Literal[False] = False, track_state: Tensor | None = None,
+    track_chunk_idx: Tensor | None = None, beta_is_raw: bool = False,
+) -> Tensor: ...  # fmt: skip
+@overload
+def chunk_kda(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, scale: float | None = None,
+    initial_state: Tensor | None = None, initial_state_indices: Tensor | None = None,
+    use_qk_l2norm_in_kernel: bool = False, cu_seqlens: Tensor | None = None, A_log: Tensor | None = None,
+    dt_bias: Tensor | None = None, lower_bound: float | None = None, *,
+    output_intermediate_states: Literal[True], track_state: Tensor | None = None,
+    track_chunk_idx: Tensor | None = None, beta_is_raw: bool = False,
+) -> tuple[Tensor, Tensor]: ...  # fmt: skip
+@contract(
+    Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
+    Gate(("g", "beta")),
+    GateParameters(("A_log", "dt_bias")),
+    Dense(("A_log", "dt_bias")),
+    ReadOnlyWith("A_log", ("dt_bias", "lower_bound")),
+    States(("initial_state", "track_state")),
+    VFirst(("initial_state", "track_state"), returns_state=False),
+    Indices(("initial_state_indices",), pool="initial_state"),
+    PerSequence("initial_state_indices", by="cu_seqlens", dense="B"),
+    PerSequence("track_state", by="cu_seqlens", dense="B"),
+    Together(("track_state", "track_chunk_idx")),
+    Covers(("g", "beta"), "q"),
+    Multiple("HV", "H"),
+    SameDtype(("q", "k", "v")),
+    Boundaries("cu_seqlens", ("q", "k", "v", "g", "beta")),
+    OffsetsEnd("cu_seqlens", tokens_of="q", exact=False),
+    SameDevice(),
+)
 def chunk_kda(
     q: Float[Tensor, "B T H K"],
     k: Float[Tensor, "B T H K"],
     v: Float[Tensor, "B T HV V"],
-    g: Float[Tensor, "B TG HV K"],
-    beta: Float[Tensor, "B TG HV"],
+    g: Float[Tensor, "B _ HV K"],
+    beta: Float[Tensor, "B _ HV"],
     scale: float | None = None,
     initial_state: Float[Tensor, "slots HV V K"] | None = None,
     initial_state_indices: Int[Tensor, "N"] | None = None,
@@ -31,7 +88,7 @@ def chunk_kda(
     dt_bias: Float[Tensor, "HV*K"] | Float[Tensor, "HV K"] | None = None,
     lower_bound: float | None = None,
     output_intermediate_states: bool = False,
-    track_state: Float[Tensor, "N HV V K"] | None = None,
+    track_state: Float32[Tensor, "N HV V K"] | None = None,
     track_chunk_idx: Int[Tensor, "N"] | None = None,
     beta_is_raw: bool = False,
 ) -> Float[Tensor, "B T HV V"] | tuple[Float[Tensor, "B T HV V"], Float[Tensor, "B C HV V K"]]:
@@ -43,7 +100,7 @@ def chunk_kda(
     Args:
         q, k: queries and keys, bfloat16, float16 or float32; K is 32, 64, 128 or 256.
         v: values of the same dtype; HV is a multiple of H, and V of the same sizes as K.
-        g: gate, TG >= T of which the first T count. With ``A_log`` a raw projection, else the log decay (natural, <= 0).
+        g: gate of T tokens or more, of which the first T count. With ``A_log`` a raw projection, else the log decay (natural, <= 0).
         beta: write strength, cut like g; logits with ``beta_is_raw``.
         scale: of the queries; K ** -0.5 if None.
         initial_state: pool of states, V first, any floating dtype and strides; slots are read and overwritten. None starts
@@ -51,7 +108,7 @@ def chunk_kda(
         initial_state_indices: slot of each sequence, distinct; negative reads zero and writes nothing. None: sequence n in slot n.
         use_qk_l2norm_in_kernel: divide q and k by ``sqrt(sum(x^2) + 1e-6)``.
         cu_seqlens: offsets, int32 or int64, from 0 upward.
-        A_log, dt_bias: parameters of the gate, ``-exp(A_log) softplus(g + dt_bias)``.
+        A_log, dt_bias: parameters of the gate, dense, ``-exp(A_log) softplus(g + dt_bias)``.
         lower_bound: the gate is ``lower_bound sigmoid(exp(A_log) (g + dt_bias))`` instead.
         output_intermediate_states: also return the state before each chunk of 64 tokens, in k's dtype, chunks of all
             sequences in order. Packed, there are T // 64 + N rows, those past the last chunk zero: the count may not
@@ -62,20 +119,24 @@ def chunk_kda(
         Outputs in v's dtype, or outputs and intermediate states.
 
     Raises:
-        ValueError: a shape, dtype or device would make the kernel read or write outside its tensors.
+        ContractError: the call breaks the contract; not raised where contracts are not checked.
+        ValueError: a shape or device would make the kernel read or write outside its tensors, or no kernel is made
+            for such heads or dtypes.
     """
     _check(
         q, k, v, g, beta, initial_state, initial_state_indices, cu_seqlens, A_log, dt_bias,
-        lower_bound, track_state, track_chunk_idx,
+        track_state, track_chunk_idx,
     )  # fmt: skip
-    scale = q.shape[3] ** -0.5 if scale is None else float(scale)
+    factor: float = q.shape[3] ** -0.5 if scale is None else float(scale)
     run = torch.ops.kdacheck.chunk_kda if traced(q) else launch if q.is_cuda else _on_cpu
     out, states = run(
-        q, k, v, g, beta, scale, initial_state, initial_state_indices, use_qk_l2norm_in_kernel,
+        q, k, v, g, beta, factor, initial_state, initial_state_indices, use_qk_l2norm_in_kernel,
         cu_seqlens, A_log, dt_bias, lower_bound, output_intermediate_states, track_state,
         track_chunk_idx, beta_is_raw,
     )  # fmt: skip
-    return (out, states) if output_intermediate_states else out
+    if states is None or not output_intermediate_states:
+        return out
+    return out, states
 
 
 def _check(
@@ -89,11 +150,10 @@ def _check(
     cu_seqlens: Tensor | None,
     A_log: Tensor | None,
     dt_bias: Tensor | None,
-    lower_bound: float | None,
     track_state: Tensor | None,
     tracked: Tensor | None,
 ) -> None:
-    """Refuse what would touch memory outside the tensors, or has no meaning."""
+    """Refuse what would touch memory outside the tensors, contract or no contract."""
     if q.ndim != 4 or k.shape != q.shape or v.ndim != 4 or v.shape[:2] != q.shape[:2]:
         raise ValueError(
             "q and k must be [B, T, H, K] and v [B, T, HV, V]"
@@ -106,10 +166,8 @@ def _check(
             f"HV must be a multiple of H and K, V one of {WIDTHS}"
             f" (got H={heads}, HV={value_heads}, K={width}, V={value_width})"
         )
-    if q.dtype not in DTYPES or k.dtype != q.dtype or v.dtype != q.dtype:
-        raise ValueError(
-            f"q, k and v must share one of {DTYPES} (got {q.dtype}, {k.dtype}, {v.dtype})"
-        )
+    if q.dtype not in DTYPES:
+        raise ValueError(f"q, k and v must have one of {DTYPES} (got {q.dtype})")
     if (
         g.ndim != 4
         or g.shape[1] < tokens
@@ -127,10 +185,7 @@ def _check(
                 f" (got {tuple(cu_seqlens.shape)} with a batch of {batch})"
             )
         sequences = cu_seqlens.shape[0] - 1
-    if A_log is None:
-        if dt_bias is not None or lower_bound is not None:
-            raise ValueError("dt_bias and lower_bound belong to a gate: A_log is missing")
-    elif A_log.shape != (value_heads,):
+    if A_log is not None and A_log.shape != (value_heads,):
         raise ValueError(f"A_log must be [HV] = [{value_heads}] (got {tuple(A_log.shape)})")
     if dt_bias is not None and dt_bias.numel() != value_heads * width:
         raise ValueError(f"dt_bias must have HV*K elements (got {tuple(dt_bias.shape)})")
@@ -141,15 +196,10 @@ def _check(
         raise ValueError(f"initial_state_indices must be [{sequences}] (got {tuple(slots.shape)})")
     if pool is not None and slots is None and pool.shape[0] < sequences:
         raise ValueError(f"initial_state has {pool.shape[0]} slots for {sequences} sequences")
-    if (track_state is None) != (tracked is None):
-        raise ValueError("track_state and track_chunk_idx come together")
-    if track_state is not None and tracked is not None:
-        if track_state.shape != (sequences, *state) or track_state.dtype != torch.float32:
-            raise ValueError(
-                f"track_state must be float32 [N, HV, V, K] (got {tuple(track_state.shape)})"
-            )
-        if tracked.shape != (sequences,):
-            raise ValueError(f"track_chunk_idx must be [{sequences}] (got {tuple(tracked.shape)})")
+    if track_state is not None and track_state.shape != (sequences, *state):
+        raise ValueError(f"track_state must be [N, HV, V, K] (got {tuple(track_state.shape)})")
+    if tracked is not None and tracked.shape != (sequences,):
+        raise ValueError(f"track_chunk_idx must be [{sequences}] (got {tuple(tracked.shape)})")
     device = q.device
     for x in (k, v, g, beta, pool, slots, cu_seqlens, A_log, dt_bias, track_state, tracked):
         if x is not None and x.device != device:
@@ -216,8 +266,11 @@ def launch(
     pair_dtype = torch.float16 if normalize and half else v.dtype
 
     gated = A_log is not None
-    if gated and dt_bias is None:
-        dt_bias = torch.zeros(value_heads * width, dtype=torch.float32, device=device)
+    bias = None
+    if gated and dt_bias is not None:
+        bias = dt_bias.reshape(value_heads, width)
+    elif gated:
+        bias = torch.zeros(value_heads, width, dtype=torch.float32, device=device)
     kernel("prefill_device", "chunk_operands", q, exact=not half)(
         _laid_out(q),
         _laid_out(k),
@@ -225,7 +278,7 @@ def launch(
         _laid_out(g[:, :tokens]),
         _laid_out(beta[:, :tokens]),
         A_log,
-        dt_bias.reshape(value_heads, width) if gated else None,
+        bias,
         cu_seqlens,
         _sums(size, device),
         reading,
@@ -251,7 +304,7 @@ def launch(
     if stateful and initial_state_indices is None:
         initial_state_indices = torch.arange(sequences, dtype=torch.int32, device=device)
     track = track_state is not None
-    if track and track_chunk_idx is initial_state_indices:
+    if track_chunk_idx is not None and track_chunk_idx is initial_state_indices:
         # Helion takes arguments that are one tensor for one parameter, and would do so for every later call.
         track_chunk_idx = track_chunk_idx.view_as(track_chunk_idx)
     tile = _tile(sequences * value_heads, value_width)
@@ -266,7 +319,7 @@ def launch(
         initial_state,
         initial_state_indices if stateful else None,
         _laid_out(out),
-        _laid_out(befores) if listed else None,
+        None if befores is None else _laid_out(befores),
         track_state,
         track_chunk_idx,
         sequences,

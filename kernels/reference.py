@@ -30,6 +30,7 @@ padding contracts of the kernels: a negative slot reads as a zero state and is n
 from __future__ import annotations
 
 import itertools
+from typing import Literal, overload
 
 import torch
 from jaxtyping import Float, Int
@@ -128,6 +129,26 @@ def _spread(x: Tensor, value_heads: int) -> Tensor:
     return x.repeat_interleave(value_heads // x.shape[-2], -2)
 
 
+@overload
+def chunk_kda(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, scale: float | None = None,
+    initial_state: Tensor | None = None, initial_state_indices: Tensor | None = None,
+    use_qk_l2norm_in_kernel: bool = False, cu_seqlens: Tensor | None = None, A_log: Tensor | None = None,
+    dt_bias: Tensor | None = None, lower_bound: float | None = None,
+    output_intermediate_states: Literal[False] = False, track_state: Tensor | None = None,
+    track_chunk_idx: Tensor | None = None, beta_is_raw: bool = False, *,
+    dtype: torch.dtype = torch.float32, token_by_token: bool = False,
+) -> Tensor: ...  # fmt: skip
+@overload
+def chunk_kda(
+    q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, scale: float | None = None,
+    initial_state: Tensor | None = None, initial_state_indices: Tensor | None = None,
+    use_qk_l2norm_in_kernel: bool = False, cu_seqlens: Tensor | None = None, A_log: Tensor | None = None,
+    dt_bias: Tensor | None = None, lower_bound: float | None = None, *,
+    output_intermediate_states: Literal[True], track_state: Tensor | None = None,
+    track_chunk_idx: Tensor | None = None, beta_is_raw: bool = False,
+    dtype: torch.dtype = torch.float32, token_by_token: bool = False,
+) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 def chunk_kda(
     q: Float[Tensor, "B T H K"],
     k: Float[Tensor, "B T H K"],
@@ -157,7 +178,7 @@ def chunk_kda(
     """
     batch, tokens, _, width = q.shape
     value_heads = v.shape[2]
-    scale = width**-0.5 if scale is None else scale
+    factor: float = width**-0.5 if scale is None else scale
     kind = torch.float64 if dtype == torch.float64 else v.dtype
     q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
     if use_qk_l2norm_in_kernel:
@@ -184,24 +205,23 @@ def chunk_kda(
     states = torch.zeros(rows, value_heads, v.shape[-1], width, dtype=kind, device=q.device)
     row = 0
     for n, (b, begin, end) in enumerate(spans):
-        known = initial_state is not None and slots[n] >= 0
-        state = (
-            initial_state[slots[n]].to(dtype)
-            if known
-            else v.new_zeros(value_heads, v.shape[-1], width)
-        )
-        part = (x[b, begin:end] for x in (q, k, v, decay, beta))
+        pool = initial_state if slots[n] >= 0 else None
+        state = v.new_zeros(value_heads, v.shape[-1], width)
+        if pool is not None:
+            state = pool[slots[n]].to(dtype)
+        span = slice(begin, end)
+        part = (q[b, span], k[b, span], v[b, span], decay[b, span], beta[b, span])
         if token_by_token:
-            out[b, begin:end], state = recurrent(*part, scale, state)
+            out[b, begin:end], state = recurrent(*part, factor, state)
         else:
-            out[b, begin:end], state, befores = chunked(*part, scale, state)
+            out[b, begin:end], state, befores = chunked(*part, factor, state)
             if output_intermediate_states:
                 states[row : row + len(befores)] = befores.to(kind)
-            if 0 <= tracked[n] < len(befores):
+            if track_state is not None and 0 <= tracked[n] < len(befores):
                 track_state[n] = befores[tracked[n]].to(track_state.dtype)
             row += len(befores)
-        if known:
-            initial_state[slots[n]] = state.to(initial_state.dtype)
+        if pool is not None:
+            pool[slots[n]] = state.to(pool.dtype)
     if output_intermediate_states:
         groups = batch if cu_seqlens is None else 1
         return out.to(kind), states.view(groups, rows // groups, *states.shape[1:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 
@@ -27,7 +29,7 @@ def prefill(
     lower_bound=None,
     padding=False,
     extra=0,
-):
+) -> dict[str, Any]:
     """Keyword arguments of chunk_kda. Without a gate every seventh token forgets everything."""
     q, k = (torch.randn(batch, tokens, heads, width) for _ in range(2))
     if not normalized:
@@ -62,7 +64,7 @@ def prefill(
     }
 
 
-def copied(arguments: dict) -> dict:
+def copied(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: x.clone() if isinstance(x, torch.Tensor) else x for name, x in arguments.items()}
 
 
@@ -74,7 +76,7 @@ def decode(
     value_width=64,
     dtype=torch.float32,
     state=torch.float32,
-):
+) -> dict[str, Any]:
     """Keyword arguments of packed_decode, one row of them padding; out is poisoned."""
     slots = torch.randperm(rows + 2)[:rows].int()
     slots[1] = -1
@@ -91,7 +93,7 @@ def decode(
     }
 
 
-def replay(length=4, **options):
+def replay(length=4, **options) -> dict[str, Any]:
     """Keyword arguments of replayssm_decode, every fill of the ring among the rows."""
     call = decode(**options)
     slots, value_heads, value_width, width = call["initial_state"].shape
@@ -107,7 +109,9 @@ def replay(length=4, **options):
     }
 
 
-def candidates(heads=1, value_heads=2, width=32, value_width=32, dtype=torch.float32, tree=False):
+def candidates(
+    heads=1, value_heads=2, width=32, value_width=32, dtype=torch.float32, tree=False
+) -> dict[str, Any]:
     """Keyword arguments of verify: five sequences of four steps and less, one empty, one padding, one without a snapshot."""
     offsets = [0, 4, 4, 5, 8, 9]
     tokens, sequences, steps = offsets[-1], 5, 4

@@ -53,6 +53,7 @@ def test_intermediate_and_tracked_states(interpreted, offsets, dtype):
     mine, theirs = copied(call), copied(call)
     out, states = chunks.launch(*mine.values())
     expected, before = reference.chunk_kda(**theirs, dtype=torch.float64)
+    assert states is not None
     assert states.shape == before.shape
     assert error(out, expected) < BOUND[dtype]
     assert error(states, before) < BOUND[dtype]
@@ -79,7 +80,6 @@ DECODE = {
     "grouped heads, bf16": {"heads": 1, "value_heads": 2, "dtype": BF16},
     "bf16 state": {"dtype": BF16, "state": BF16, "value_width": 32},
 }
-LAUNCHED = ("use_qk_l2norm_in_kernel", "lower_bound")
 
 
 @pytest.mark.parametrize("lower_bound", [None, -5.0])
@@ -89,8 +89,10 @@ def test_packed_decode(interpreted, options, lower_bound):
     mine, theirs = copied(call), copied(call)
     theirs["initial_state"] = theirs["initial_state"].double()
     theirs["out"] = theirs["out"].double()
-    steps.launch_packed_decode(*mine.values(), True, lower_bound)
-    reference.packed_decode(*theirs.values(), True, lower_bound, dtype=torch.float64)
+    steps.launch_packed_decode(**mine, normalize=True, lower_bound=lower_bound)
+    reference.packed_decode(
+        **theirs, use_qk_l2norm_in_kernel=True, lower_bound=lower_bound, dtype=torch.float64
+    )
     assert error(mine["out"], theirs["out"]) < BOUND[call["out"].dtype]
     assert (
         error(mine["initial_state"], theirs["initial_state"]) < BOUND[call["initial_state"].dtype]
@@ -106,10 +108,10 @@ def test_replayssm_decode(interpreted, options, length, forced):
     mine, theirs = copied(call), copied(call)
     for name in ("initial_state", "d_cache", "k_cache", "g_cache", "out"):
         theirs[name] = theirs[name].double()
-    order = ("mixed_qkv", "a", "b", "A_log", "dt_bias", "scale", "initial_state", "d_cache", "k_cache",
-             "g_cache", "out", "ssm_state_indices", "write_pos")  # fmt: skip
-    steps.launch_replayssm_decode(*(mine[n] for n in order), flags, True, None)
-    reference.replayssm_decode(*(theirs[n] for n in order), flags, True, None, dtype=torch.float64)
+    steps.launch_replayssm_decode(**mine, force_flush=flags, normalize=True, lower_bound=None)
+    reference.replayssm_decode(
+        **theirs, force_flush=flags, use_qk_l2norm_in_kernel=True, dtype=torch.float64
+    )
     for name in ("out", "initial_state", "d_cache", "k_cache", "g_cache"):
         assert error(mine[name], theirs[name]) < BOUND[call[name].dtype], name
 

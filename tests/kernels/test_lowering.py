@@ -46,15 +46,17 @@ def calls(monkeypatch):
     found = recorded(chunks, monkeypatch, lambda: chunks.launch(*call.values()))
     step = decode(**wide)
     found |= recorded(
-        steps, monkeypatch, lambda: steps.launch_packed_decode(*step.values(), True, None)
+        steps,
+        monkeypatch,
+        lambda: steps.launch_packed_decode(**step, normalize=True, lower_bound=None),
     )
     ring = replay(8, **wide)
-    order = ("mixed_qkv", "a", "b", "A_log", "dt_bias", "scale", "initial_state", "d_cache", "k_cache",
-             "g_cache", "out", "ssm_state_indices", "write_pos")  # fmt: skip
     found |= recorded(
         steps,
         monkeypatch,
-        lambda: steps.launch_replayssm_decode(*(ring[n] for n in order), None, True, None),
+        lambda: steps.launch_replayssm_decode(
+            **ring, force_flush=None, normalize=True, lower_bound=None
+        ),
     )
     tree = candidates(tree=True, **wide)
     return found | recorded(steps, monkeypatch, lambda: steps.launch_verify(*tree.values()))
