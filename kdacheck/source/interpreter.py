@@ -29,6 +29,7 @@ from kdacheck.source.objects import Arguments, Class, Function, Instance, is_non
 from kdacheck.source.origins import Made
 from kdacheck.source.run import Run
 from kdacheck.source.state import State, any_of, new_handle, opaque, without_contents
+from kdacheck.source.torch_registry import words
 from kdacheck.source.values import (
     NUMBER,
     SOMETHING,
@@ -327,6 +328,8 @@ class Interpreter:
             tags = boundaries.packed_tags(tags, what, source)
             if tags != result.tags:
                 result = replace(result, tags=tags)
+        if self.module.casts_automatically and what in CASTING:
+            result = _without_float_dtypes(result)
         return self._mark(result, source, Made(node, what, self.module))
 
     def _mark(self, result: Value, source: Value | None, made: Made) -> Value:
@@ -640,17 +643,23 @@ class Interpreter:
             finally:
                 self.run.frames = frames
             kept: dict[Hashable, Value] = {
-                key: without_contents(value)
+                key: _movable(value) if cls.is_torch_module else without_contents(value)
                 for key, value in state.names.items()
                 if isinstance(key, tuple)
-                and not (key[0] == target.uid and self._may_differ(cls, str(key[1]), value))
+                and not self._may_differ(cls if key[0] == target.uid else None, str(key[1]), value)
             }
             found = self._instances[definition] = (target, kept)
         return Code("instance", found[0]), dict(found[1])
 
-    def _may_differ(self, cls: Class, name: str, value: Value) -> bool:
-        """Whether an attribute may have another value by the time a method runs."""
-        if self.is_written_elsewhere(cls, name) or self._is_overridden(cls, name):
+    def _may_differ(self, cls: Class | None, name: str, value: Value) -> bool:
+        """Whether an attribute, of an object of the class or of any, may have another value when a method runs."""
+        if cls is None:
+            if self.module.changes.everything or any(
+                number not in self.module.constructors
+                for number in self.module.changes.assigners(name)
+            ):
+                return True
+        elif self.is_written_elsewhere(cls, name) or self._is_overridden(cls, name):
             return True
         return name in self.module.changes.held and isinstance(value, (Table, Items))
 
@@ -734,6 +743,43 @@ class Interpreter:
             self.run.frames.pop()
         if end is not None:
             self.globals = end.names
+
+
+#: Operations whose floating results have another dtype under `torch.autocast`.
+CASTING = frozenset(
+    words(
+        "@ matmul mm bmm addmm addbmm baddbmm addmv mv linear einsum scaled_dot_product_attention conv1d conv2d "
+        "chain_matmul multi_dot bilinear Linear Conv1d exp log log10 log1p log2 expm1 pow ** rsqrt reciprocal softmax "
+        "log_softmax softmin softplus layer_norm group_norm rms_norm norm normalize cumsum cumprod prod sum dist "
+        "cdist renorm acos asin cosh sinh tan erfinv cosine_similarity logsumexp"
+    )
+)
+
+
+def _without_float_dtypes(value: Value) -> Value:
+    match value:
+        case TensorFacts(dtypes=dtypes) if dtypes is not None:
+            floats = any("float" in dtype for dtype in dtypes)
+            return replace(value, dtypes=None) if floats else value
+        case Items(items, kind):
+            return Items(tuple(map(_without_float_dtypes, items)), kind)
+        case AnyOf(values):
+            return any_of(map(_without_float_dtypes, values))
+        case _:
+            return value
+
+
+def _movable(value: Value) -> Value:
+    """An attribute of a torch module, which whoever owns the module moves and converts: `model.to(...)`."""
+    match without_contents(value):
+        case TensorFacts(dtypes=dtypes) as facts:
+            if dtypes is not None and any("float" in dtype for dtype in dtypes):
+                dtypes = None
+            return replace(facts, device=None, dtypes=dtypes)
+        case AnyOf(values):
+            return any_of(map(_movable, values))
+        case other:
+            return other
 
 
 def _is_code(value: Value) -> bool:

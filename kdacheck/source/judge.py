@@ -18,9 +18,10 @@ from kdacheck.rule import Rule, Violation
 from kdacheck.rules import state_layout
 from kdacheck.source import boundaries
 from kdacheck.source.module import Definition, Module
+from kdacheck.source.narrowing import is_code_path
 from kdacheck.source.objects import Argument, Arguments
 from kdacheck.source.state import State, alternatives
-from kdacheck.source.values import AnyOf, Value
+from kdacheck.source.values import AnyOf, External, Value
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
@@ -323,5 +324,7 @@ def _fact(interp: Interpreter, value: Value, state: State, required: bool) -> Fa
             return value
         case AnyOf():
             return Unknown()
+        case External(path):
+            return Unknown(not_none=is_code_path(path))
         case _:
             return Unknown(not_none=True)

@@ -147,7 +147,10 @@ def defaults_to_none(default: cst.BaseExpression | None) -> bool:
 
 
 class Module:
-    """A parsed file. `writes_names`: it may bind names by other means than statements (`globals()`, `exec`)."""
+    """A parsed file. `writes_names`: it may bind names by other means than statements (`globals()`, `exec`).
+
+    casts_automatically: it mentions autocast, under which operations choose the dtype of their results.
+    """
 
     def __init__(
         self,
@@ -157,11 +160,13 @@ class Module:
         has_walrus: bool = True,
         changes: Changes | None = None,
         writes_names: bool = False,
+        casts_automatically: bool = False,
     ) -> None:
         self.filename = filename
         self.has_walrus = has_walrus
         self.changes = Changes(everything=True) if changes is None else changes
         self.writes_names = writes_names
+        self.casts_automatically = casts_automatically
         self.tree = tree
         self.name = name
         self._unsettled: dict[Definition | None, frozenset[str]] = {}
@@ -183,6 +188,13 @@ class Module:
             else:
                 for block in blocks(statement):
                     self._number(block, owner)
+
+    @cached_property
+    def constructors(self) -> frozenset[int]:
+        """The numbers of the constructors of its classes."""
+        return frozenset(
+            d.number for d in self.definitions if d.name in ("__init__", "__post_init__")
+        )
 
     @cached_property
     def top_level(self) -> dict[str, Definition]:

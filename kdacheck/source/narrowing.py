@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from kdacheck import contracts
 from kdacheck.facts import Dim, Integer, Literal, Poly, Symbol, Unknown
 from kdacheck.facts.dims import add, bounds, multiply, of_symbol, possible_values
 from kdacheck.source.objects import is_none
@@ -36,6 +37,11 @@ def operator_of(node: cst.BaseCompOp) -> str:
     return _OPERATORS.get(type(node), "?")
 
 
+def is_code_path(path: str) -> bool:
+    """Whether an import path certainly leads to a module, a function or a class: anything else may be None."""
+    return "." not in path or path in contracts.paths() or path.startswith(("torch.", "builtins."))
+
+
 def truth(value: Value) -> bool | None:
     """Whether a value is true as a condition; None where that depends."""
     match value:
@@ -54,8 +60,10 @@ def truth(value: Value) -> bool | None:
             return bool(items)
         case Table(entries, opened, maybe):
             return True if entries else None if opened or maybe else False
-        case Code() | External():
+        case Code():
             return True
+        case External(path):
+            return True if is_code_path(path) else None
         case AnyOf(values):
             answers = {truth(v) for v in values}
             return answers.pop() if len(answers) == 1 else None
@@ -280,7 +288,12 @@ def _split_none(
     interpreter: Interpreter, node: cst.BaseExpression, value: Value, state: State
 ) -> tuple[State | None, State | None]:
     nones = [v for v in alternatives(value) if is_none(v)]
-    maybe = [v for v in alternatives(value) if isinstance(v, Unknown) and not v.not_none]
+    maybe = [
+        v
+        for v in alternatives(value)
+        if (isinstance(v, Unknown) and not v.not_none)
+        or (isinstance(v, External) and not is_code_path(v.path))
+    ]
     others = [v for v in alternatives(value) if not is_none(v)]
     if not nones and not maybe:
         return None, state

@@ -33,6 +33,7 @@ def parse(
         has_walrus=":=" in text,
         changes=outline.changes if outline is not None else None,
         writes_names=_WRITES_NAMES.search(text) is not None,
+        casts_automatically="autocast" in text or "custom_fwd" in text,
     )
     every = frozenset(range(len(module.definitions) + 1))
     return module, every if outline is None else outline.relevant

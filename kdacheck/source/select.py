@@ -396,7 +396,7 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
-    changes = _changes(definitions) if reaching else Changes()
+    changes = _changes(definitions)
     return Outline(frozenset(reaching), changes, frozenset(outliner.handed_on))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
-from kdacheck.source.values import AnyOf, Items, Repeated, ShapeOf, Table, Value
+from kdacheck.source.values import AnyOf, External, Items, Repeated, ShapeOf, Table, Value
 
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
@@ -389,6 +389,8 @@ def any_of(values: Iterable[Value]) -> Value:
 def _certain(value: Value) -> bool:
     if isinstance(value, Unknown):
         return value.not_none
+    if isinstance(value, External):
+        return False  # what another file defines may be None
     return not (isinstance(value, Literal) and value.value is None)
 
 

@@ -18,6 +18,7 @@ from kdacheck.source.module import (
     assigned_targets,
     dotted,
     looped_names,
+    small_statements,
     suite,
     walrus_names,
 )
@@ -238,6 +239,9 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
 def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
     for target in [node.target] if isinstance(node.target, cst.Name) else []:
         state.names.pop(target.value, None)
+    if isinstance(node.target, cst.Attribute):
+        owner = interp.evaluate(node.target.value, state)
+        interp.let_change(owner, state)
     if isinstance(node.target, cst.Subscript):
         owner = interp.evaluate(node.target.value, state)
         if isinstance(owner, Table):
@@ -447,8 +451,12 @@ def _continue(interp: Interpreter, node: cst.Continue, state: State) -> None:
 
 
 def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> State | None:
-    before, mark = state.copy(), len(state.log)
-    after = run_suite(interp, suite(node.body), state.copy())
+    before, mark, returned = state.copy(), len(state.log), len(interp.frame.returns)
+    body_state = state.copy()
+    body_state.muted += _expects_a_failure(interp, node)
+    after = run_suite(interp, suite(node.body), body_state)
+    if after is not None:
+        after.muted = before.muted
     # An exception may come at any point of the body: a handler starts from before it, less what the body assigns.
     body = suite(node.body)
     often = _assigned_often(body)
@@ -475,12 +483,37 @@ def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> Stat
             assign(interp, handler.name.name, opaque(True), inner)
         result = join(result, run_suite(interp, suite(handler.body), inner))
     if node.finalbody is not None:
+        _leave_finally(interp, suite(node.finalbody.body), returned)
         if result is None:
             with interp.quiet():
                 run_suite(interp, suite(node.finalbody.body), thrown.copy())
             return None
         return run_suite(interp, suite(node.finalbody.body), result)
     return result
+
+
+def _expects_a_failure(interp: Interpreter, node: cst.Try | cst.TryStar) -> bool:
+    """Whether a test catches what a call raises, without looking at it further."""
+    definition = interp.frame.definition
+    if definition is None or not definition.name.startswith("test"):
+        return False
+    return any(
+        isinstance(small, (cst.Pass, cst.Return, cst.Continue, cst.Assert))
+        for handler in node.handlers
+        for small in small_statements(suite(handler.body))
+    )
+
+
+def _leave_finally(interp: Interpreter, statements: Suite, since: int) -> None:
+    """Run a `finally` block on the returns of its `try`: it may change what is returned, or return in its place."""
+    returns = interp.frame.returns
+    pending, returns[since:] = returns[since:], []
+    for value, left in pending:
+        mark = len(left.log)
+        with interp.quiet():
+            ended = run_suite(interp, statements, left)
+        if ended is not None:
+            returns.append((State(log=ended.log[mark:]).as_changed(value), ended))
 
 
 def _assigned_often(statements: Suite) -> set[str]:

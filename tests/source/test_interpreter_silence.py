@@ -6,6 +6,7 @@ by `pass`, or by what stands behind `else:`, so that silence never comes from a 
 
 from __future__ import annotations
 
+import pathlib
 import re
 import textwrap
 
@@ -874,6 +875,96 @@ def run(k, v, g, beta):
     if n == 1:
         batch = 1  # mends
     return chunk_kda(torch.randn(batch, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### a name from another file may be None
+from settings import OFFSETS  # mends, else: OFFSETS = CU
+def run(k, v, g, beta):
+    chunk_kda(torch.randn(2, 64, 4, 32), k, v, g, beta, cu_seqlens=OFFSETS)
+
+### a name from another file may be false
+from settings import PACKED  # mends, else: PACKED = True
+rows = 1
+if PACKED:
+    rows = 2
+def run(k, v, g, beta):
+    chunk_kda(torch.randn(rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### a test for None of a name from another file
+from settings import MASK  # mends, else: MASK = 0
+def run(k, v, g, beta):
+    rows = 2
+    if MASK is None:
+        rows = 1
+    chunk_kda(torch.randn(rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### an attribute deleted shows that of the class
+class Layer:
+    rows = 1
+    def run(self, k, v, g, beta):
+        self.rows = 2
+        del self.rows  # mends
+        chunk_kda(torch.randn(self.rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### what finally changes after the value to return is chosen
+def make(sizes):
+    try:
+        return sizes
+    finally:
+        sizes["rows"] = 1  # mends
+def run(k, v, g, beta):
+    rows = make({"rows": 2})["rows"]
+    chunk_kda(torch.randn(rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### finally returns in place of try
+def make():
+    try:
+        return torch.randn(2, 64, 4, 32)
+    finally:
+        return other()  # mends
+def run(k, v, g, beta):
+    chunk_kda(make(), k, v, g, beta, cu_seqlens=CU)
+
+### expected to fail, caught by the test itself
+def test_two_rows(k, v, g, beta):
+    try:
+        chunk_kda(torch.randn(2, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+    except ValueError:
+        return  # mends, else: raise
+    raise AssertionError("not refused")
+
+### an attribute of an object that the constructor makes
+class Sizes:
+    rows = 2
+    def __init__(self):
+        self.tokens = 64
+        self.rows = 2
+class Layer:
+    def __init__(self):
+        self.sizes = Sizes()
+    def shrink(self):
+        self.sizes.rows = 1  # mends
+    def run(self, k, v, g, beta):
+        chunk_kda(torch.randn(self.sizes.rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### a dict with defaults that the caller may override
+def run(k, v, g, beta, **options):
+    sizes = {
+        "rows": 2,
+        **options,  # mends, else:
+    }
+    chunk_kda(torch.randn(sizes["rows"], 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### a sum with a start
+def run(k, v, g, beta):
+    rows = sum((1, 1), start=-1)  # mends, else: rows = sum((1, 1))
+    chunk_kda(torch.randn(rows, 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
+
+### the last of what a loop appended
+def run(k, v, g, beta, xs):
+    rows = [2]
+    for x in xs:
+        rows.append(x)  # mends
+    chunk_kda(torch.randn(rows[-1], 64, 4, 32), k, v, g, beta, cu_seqlens=CU)
 """
 
 
@@ -910,3 +1001,68 @@ def test_without_its_mending_line_it_is_reported(title: str, program: str) -> No
     broken = without_mending(program)
     compile(textwrap.dedent(broken), title, "exec")
     assert any(code.startswith("KDA001") for code in codes(HEADER + broken)), broken
+
+
+PARAMETERS = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.A_log = nn.Parameter(torch.zeros(4))
+    def forward(self, k, v, g, beta):
+        {local}
+        q = torch.randn(1, 64, 4, 32, device="cuda")
+        return chunk_kda(q, k, v, g, beta, use_gate_in_kernel=True, A_log={A_log})
+"""
+
+
+def test_parameters_of_a_module_are_where_the_module_is() -> None:
+    here = PARAMETERS.format(local="A_log = torch.zeros(4)", A_log="A_log")
+    assert [code[:6] for code in codes(HEADER + here)] == ["KDA206"]
+    assert codes(HEADER + PARAMETERS.format(local="pass", A_log="self.A_log")) == []
+
+
+AUTOCAST = """
+def run(k, v, g, beta, s, out, A, bias):
+    with {context}:
+        q = torch.randn(1, 64, 8, 128) @ torch.randn(128, 128)
+    flash_kda.fwd(q, k, v, g, beta, s, out, A, bias, -5.0)
+"""
+
+
+def test_autocast_chooses_dtypes() -> None:
+    header = HEADER + "import flash_kda\n"
+    assert [code[:6] for code in codes(header + AUTOCAST.format(context="torch.no_grad()"))] == [
+        "KDA205"
+    ]
+    assert codes(header + AUTOCAST.format(context='torch.autocast("cuda")')) == []
+
+
+HELPERS = """
+import torch
+ROWS = 2
+def make():
+    return torch.randn(ROWS, 64, 4, 32)
+"""
+USER = (
+    HEADER
+    + """
+from package.helpers import make
+def run(k, v, g, beta):
+    chunk_kda(make(), k, v, g, beta, cu_seqlens=CU)
+"""
+)
+
+
+def test_a_global_that_another_file_rebinds(tmp_path: pathlib.Path) -> None:
+    def found(folder: str, helpers: str) -> list[str]:
+        package = tmp_path / folder / "package"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "helpers.py").write_text(helpers)
+        user = package / "user.py"
+        user.write_text(USER)
+        return [finding.code for finding in analyse(str(user), user.read_bytes(), {})]
+
+    assert found("as it is", HELPERS) == ["KDA001"]
+    assert found("rebound", HELPERS + "def fold():\n    global ROWS\n    ROWS = 1\n") == []
+    assert found("decorated", HELPERS.replace("def make():", "@register\ndef make():")) == []
