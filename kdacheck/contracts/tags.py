@@ -45,3 +45,6 @@ K_FIRST = "k-first"
 DROPPED = "dropped, unlike "
 SWALLOWED = "swallowed by "
 OVERWRITTEN = "overwritten from "
+
+#: Begins the tag of a tensor made by a call that was given boundaries; followed by the number of the call.
+PACKED = "packed by "

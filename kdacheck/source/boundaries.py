@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,17 @@ import libcst as cst
 from kdacheck.contracts import Contract
 from kdacheck.contracts.clauses import Boundaries, VFirst
 from kdacheck.contracts.outputs import Output, Result, result_of
-from kdacheck.contracts.tags import K_FIRST, V_FIRST
+from kdacheck.contracts.tags import K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.facts.tensors import ASPECTS
 from kdacheck.source.module import Definition, blocks, suite
 from kdacheck.source.objects import Argument, is_none
 from kdacheck.source.origins import Made
-from kdacheck.source.state import State, new_handle, opaque
+from kdacheck.source.state import State, alternatives, new_handle, opaque
 from kdacheck.source.values import NONE, Items, Value
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
-
-#: Tag of tensors that the call of this number packed, followed by the number.
-_PACKED = "packed by "
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def wire(
     operands = tuple(given[p].value for p in law.operands if p in given)
     number = len(interp.run.wiring.calls) + 1
     interp.run.wiring.calls[number] = Wired(contract, passed.value, name, node, operands)
-    return f"{_PACKED}{number}"
+    return f"{PACKED}{number}"
 
 
 def dropped_by(
@@ -88,8 +85,12 @@ def dropped_by(
         return None
     operands = [given[p].value for p in law.operands if p in given]
     for number, wired in interp.run.wiring.calls.items():
-        tag = f"{_PACKED}{number}"
-        made = any(isinstance(v, TensorFacts) and tag in v.tags for v in operands)
+        tag = f"{PACKED}{number}"
+        made = any(
+            isinstance(one, TensorFacts) and tag in one.tags
+            for v in operands
+            for one in alternatives(v)
+        )
         if made and not _is_known_none(wired, state):
             return wired
         same = sum(any(_is_same(v, other) for other in wired.operands) for v in operands)
@@ -143,12 +144,25 @@ def _is_at_hand(wired: Wired, state: State) -> bool:
     return isinstance(now, TensorFacts) or (isinstance(now, Unknown) and now.not_none)
 
 
-def packed_tags(tags: frozenset[str], operation: str, source: TensorFacts) -> frozenset[str]:
+def packed_tags(
+    tags: frozenset[str], operation: str, source: TensorFacts, arguments: Sequence[Value]
+) -> frozenset[str]:
     """The tags of a result with those of packing: kept where the operation leaves batch and token axes alone."""
-    others = frozenset(tag for tag in tags if not tag.startswith(_PACKED))
-    if operation not in _KEEPING:
+    others = frozenset(tag for tag in tags if not tag.startswith(PACKED))
+    if operation not in _KEEPING and not (operation == "rearrange" and _keeps_rows(arguments)):
         return others
-    return others | {tag for tag in source.tags if tag.startswith(_PACKED)}
+    return others | {tag for tag in source.tags if tag.startswith(PACKED)}
+
+
+def _keeps_rows(arguments: Sequence[Value]) -> bool:
+    """Whether an einops pattern begins with the same batch and tokens, or the same ellipsis, on both sides."""
+    pattern = arguments[0].value if arguments and isinstance(arguments[0], Literal) else ""
+    left, _, right = str(pattern).partition("->")
+    before, after = left.split(), right.split()
+    rows = 1 if before[:1] == ["..."] else 2
+    return (
+        len(before) >= rows and before[:rows] == after[:rows] and "(" not in "".join(before[:rows])
+    )
 
 
 _KEEPING = frozenset(

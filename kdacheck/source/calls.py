@@ -22,6 +22,7 @@ from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
     Code,
+    DType,
     External,
     Items,
     Repeated,
@@ -128,8 +129,11 @@ def call_method(
             stored = state.names.get((handle, name)) if handle else None
             if stored is not None and not isinstance(stored, Unknown):
                 return dispatch(interp, stored, arguments, node, state)
-            several = name == "view" and len(arguments.positional) > 1
-            if name in torch.TENSOR_METHODS or several or handle in state.ranks:
+            if (
+                name in torch.TENSOR_METHODS
+                or handle in state.ranks
+                or _says_tensor(name, arguments)
+            ):
                 facts = interp.tensor_of(receiver, state) or TensorFacts()
                 return _tensor_method(interp, receiver, facts, name, arguments, node, state)
             if name == "size" and handle:
@@ -157,6 +161,20 @@ def call_method(
             return dispatch(interp, callee, arguments, node, state)
         case _:
             return unknown_call(interp, arguments, state)
+
+
+#: Methods that modules have as well; what they give can only go into a kernel where it is a tensor.
+_CASTS = frozenset(("bfloat16", "bool", "double", "float", "half", "int", "long"))
+
+
+def _says_tensor(name: str, arguments: Arguments) -> bool:
+    """Whether a method that other objects have too is called as only tensors are, or gives a tensor's dtype."""
+    values = arguments.every()
+    if name == "view":
+        return len(values) > 1
+    if name == "to":
+        return any(isinstance(v, DType) and v.name is not None for v in values)
+    return name in _CASTS and not values
 
 
 def _tensor_method(

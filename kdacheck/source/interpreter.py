@@ -325,7 +325,7 @@ class Interpreter:
             return SOMETHING
         if isinstance(result, TensorFacts) and isinstance(source, TensorFacts):
             tags = provenance.tags_after(what, source, result, arguments)
-            tags = boundaries.packed_tags(tags, what, source)
+            tags = boundaries.packed_tags(tags, what, source, arguments)
             if tags != result.tags:
                 result = replace(result, tags=tags)
         if self.module.casts_automatically and what in CASTING:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, V_FIRST
+from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
 from kdacheck.source.values import AnyOf, External, Items, Repeated, ShapeOf, Table, Value
@@ -448,6 +448,11 @@ def join_tables(a: Table, b: Table) -> Table:
     return Table(entries, a.open or b.open, maybe)
 
 
+def joined_tags(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+    """Tags where two paths meet: what both have, and packing that either has, since rows are the same on both."""
+    return (a & b) | {tag for tag in a | b if tag.startswith(PACKED)}
+
+
 def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
     shape = None
     strides = None
@@ -471,7 +476,7 @@ def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
         dtypes=dtypes,
         device=a.device if a.device == b.device else None,
         values=a.values if a.values == b.values else None,
-        tags=a.tags & b.tags,
+        tags=joined_tags(a.tags, b.tags),
         origins={**b.origins, **a.origins},
         handle=a.handle if a.handle == b.handle else new_handle() if shape is None else 0,
     )
