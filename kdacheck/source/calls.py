@@ -404,7 +404,7 @@ def _external(
         return module
     values = _torch_values(interp, arguments, state)
     if path.startswith("einops."):
-        values = [interp.tensor_of(v, state) or v for v in values]
+        values = [_as_tensor(interp, v, state) for v in values]
     elif path.startswith("torch."):
         values = [_tensor_argument(interp, path, v, i, state) for i, v in enumerate(values)]
     result = torch.call_function(path, values, _torch_keywords(interp, arguments, state))
@@ -418,12 +418,21 @@ def _external(
     return interp.torch_result(result, source, node, path.rpartition(".")[2], state, values[1:])
 
 
+def _as_tensor(interp: Interpreter, value: Value, state: State) -> Value:
+    """An unknown object taken as a tensor; alternatives that all are tensors as one."""
+    if isinstance(value, AnyOf):
+        facts = [interp.tensor_of(v, state) for v in value.values]
+        known = [f for f in facts if f is not None]
+        return any_of(known) if len(known) == len(facts) else value
+    return interp.tensor_of(value, state) or value
+
+
 def _tensor_argument(
     interp: Interpreter, path: str, value: Value, index: int, state: State
 ) -> Value:
     """The first argument of a torch function, taken as a tensor where nothing else is known of it."""
     if index == 0 and isinstance(value, Unknown) and value.handle and path not in _SIZED:
-        return interp.tensor_of(value, state) or value
+        return _as_tensor(interp, value, state)
     if (
         index == 0
         and isinstance(value, Items)

@@ -219,7 +219,7 @@ def _notes(
     if law is None:
         return {}
     if wired is not None:
-        return {law.by: DROPPED + wired.contract.name}
+        return {law.by: DROPPED + _label(wired.contract)}
     passed = bound.given.get(law.by)
     swallower = boundaries.swallowed_by(interp, passed)
     if swallower:
@@ -229,6 +229,12 @@ def _notes(
         if mask is not None:
             return {law.by: OVERWRITTEN + mask[0]}
     return {}
+
+
+def _label(contract: Contract) -> str:
+    """The name people know a callee by: that of the class for a module's `forward`."""
+    parts = contract.paths[0].split(".")
+    return ".".join(parts[-2:]) if parts[-1] in ("forward", "fwd") else parts[-1]
 
 
 def everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:

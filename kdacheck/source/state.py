@@ -11,7 +11,7 @@ from typing import Any
 from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
-from kdacheck.source.values import AnyOf, External, Items, Repeated, ShapeOf, Table, Value
+from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, ShapeOf, Table, Value
 
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
@@ -171,9 +171,16 @@ class State:
             del self.names[key]
 
     def forget_instance(self, uid: Hashable, names: Iterable[str] = ()) -> None:
-        """Forget the attributes of an object of the project; `names` are those its class gives it."""
+        """Forget the attributes of an object of the project; `names` are those its class gives it.
+
+        Modules stay: a function that is handed a layer reads its cache or configuration, and gives it no other layers.
+        """
         self.log.append(("instance", uid))
-        found = {k for k in self.names if isinstance(k, tuple) and k[0] == uid}
+        found = {
+            k
+            for k, value in self.names.items()
+            if isinstance(k, tuple) and k[0] == uid and not _is_module(value)
+        }
         for key in found | {(uid, name) for name in names}:
             self.names[key] = opaque()
 
@@ -298,10 +305,16 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
 AXIS_TAGS = frozenset((BATCH_CUT, HEAD_FIRST, "token-major", K_FIRST, V_FIRST))
 
 
+def _lasting(tags: frozenset[str]) -> frozenset[str]:
+    return frozenset(tag for tag in tags if tag in AXIS_TAGS or tag.startswith(PACKED))
+
+
 def without_contents(value: Value) -> Value:
     match value:
-        case TensorFacts(values=contents, tags=tags) if contents is not None or tags - AXIS_TAGS:
-            return replace(value, values=None, tags=tags & AXIS_TAGS)
+        case TensorFacts(values=contents, tags=tags) if contents is not None or len(
+            _lasting(tags)
+        ) < len(tags):
+            return replace(value, values=None, tags=_lasting(tags))
         case Items(items, kind) if any(without_contents(v) is not v for v in items):
             return Items(tuple(without_contents(v) for v in items), kind)
         case Table(entries, opened, maybe) if any(
@@ -448,6 +461,11 @@ def join_tables(a: Table, b: Table) -> Table:
     return Table(entries, a.open or b.open, maybe)
 
 
+def _is_module(value: Value) -> bool:
+    """Whether a value is a module whose class is not of the project."""
+    return isinstance(value, Code) and value.kind in ("forward of", "torch module")
+
+
 def joined_tags(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
     """Tags where two paths meet: what both have, and packing that either has, since rows are the same on both."""
     return (a & b) | {tag for tag in a | b if tag.startswith(PACKED)}
@@ -499,8 +517,10 @@ def join(a: State | None, b: State | None) -> State | None:
             state, value = (a, a.names[key]) if key in a.names else (b, b.names[key])
             names[key] = state.resolve(value)
         elif isinstance(key, tuple) and isinstance(key[0], tuple):
-            # An attribute set on one path only may hide one of the class on that path.
-            names[key] = opaque()
+            # An attribute set on one path only may hide one of the class on that path; but where it holds a module
+            # outside the project, whoever calls it came by the path that set it.
+            value = a.names[key] if key in a.names else b.names[key]
+            names[key] = value if _is_module(value) else opaque()
     refined: dict[Symbol, Dim] = {}
     for sym in a.refined.keys() & b.refined.keys():
         if a.refined[sym] == b.refined[sym] and isinstance(a.refined[sym], int):
