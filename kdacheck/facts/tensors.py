@@ -141,21 +141,6 @@ class TensorFacts:
     def numel(self) -> Dim | None:
         return None if self.shape is None else product(self.shape)
 
-    def axis_is_strided(self, axis: int) -> bool:
-        """True where the axis certainly has more than one element and certainly not unit stride."""
-        size, stride = self.dim(axis), self.stride(axis)
-        return size is not None and stride is not None and at_least(size, 2) and differs(stride, 1)
-
-    def has_zero_stride(self) -> bool:
-        """True where some axis is certainly expanded."""
-        if self.shape is None or self.strides is None:
-            return False
-        return any(
-            exactly(stride) == 0 and at_least(size, 2)
-            for size, stride in zip(self.shape, self.strides, strict=True)
-            if stride is not None
-        )
-
     def dtype_outside(self, allowed: frozenset[str]) -> bool:
         """True where the dtype is certainly none of `allowed`."""
         return self.dtypes is not None and not self.dtypes & allowed

@@ -501,7 +501,7 @@ def _unary(interp: Interpreter, node: cst.UnaryOperation, state: State) -> Value
                 for v in values
             )
         case _:
-            return interp.unknown_tensor_like(value, state)
+            return UNKNOWN
 
 
 def _binary(interp: Interpreter, node: cst.BinaryOperation, state: State) -> Value:

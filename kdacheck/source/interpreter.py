@@ -70,8 +70,6 @@ class Interpreter:
         self.assigned: dict[int, set[str]] = {}
         self._classes: dict[Definition, Class] = {}
         self._instances: dict[Definition, tuple[Instance, dict[Hashable, Value]]] = {}
-        self._memos: dict[Hashable, Value] = {}
-        self._external_memo: dict[str, Value] = {}
         self.package_of_imports = module.name or "_"
         if module.filename.endswith("__init__.py"):
             self.package_of_imports = f"{module.name}.__init__"
@@ -302,9 +300,6 @@ class Interpreter:
             return replace(facts, shape=shape, partial={}, handle=handle)
         known = {a: state.resolve_dim(d) for a, d in self.run.sizes.known(handle).items() if a >= 0}
         return replace(facts, partial={**facts.partial, **known}, handle=handle)
-
-    def unknown_tensor_like(self, value: Value, state: State) -> Value:
-        return UNKNOWN
 
     # Torch results and their origins
 

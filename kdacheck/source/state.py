@@ -11,7 +11,7 @@ from typing import Any
 from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
-from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, ShapeOf, Table, Value
+from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value
 
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
@@ -543,27 +543,3 @@ def join(a: State | None, b: State | None) -> State | None:
     ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
     log = a.log if a.log is b.log else [*a.log, *b.log]
     return State(names, refined, ranks, a.sure & b.sure, max(a.muted, b.muted), log)
-
-
-def as_shape(value: Value) -> tuple[Value, ...] | None:
-    """The items of a shape-like value of known length."""
-    return value.items if isinstance(value, Items) else None
-
-
-__all__ = [
-    "MAX_ALTERNATIVES",
-    "Repeated",
-    "ShapeOf",
-    "Sizes",
-    "State",
-    "alternatives",
-    "any_of",
-    "element_of",
-    "forgotten",
-    "join",
-    "join_dims",
-    "join_facts",
-    "new_handle",
-    "opaque",
-    "without_contents",
-]
