@@ -62,7 +62,8 @@ def run(project: pathlib.Path, *options: str, ini: str = "") -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *installed, *options],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "KDACHECK": ""},
+        # Options of the outer run, its coverage say, are not for the project's own.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "KDACHECK": "", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=300,
