@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.declare import take
-from kdacheck.contracts.model import REQUIRED, Contract, Parameter
+from kdacheck.contracts.model import REQUIRED, Contract, Parameter, telling_name
 from kdacheck.contracts.versions import NEWEST, admits
 
 __all__ = ["REQUIRED", "Call", "Contract", "Parameter", "catalogue", "choose", "names", "paths"]
@@ -52,13 +52,7 @@ def paths() -> Mapping[str, tuple[Contract, ...]]:
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
     """The bare names under which contracted callees are imported."""
-    return frozenset(map(_telling_name, paths()))
-
-
-def _telling_name(path: str) -> str:
-    """The last name of an import path that a file cannot do without: `forward` says nothing, its class does."""
-    *_, above, last = path.split(".")
-    return above if last in ("forward", "fwd") else last
+    return frozenset(map(telling_name, paths()))
 
 
 def registry() -> Mapping[str, str]:

@@ -53,6 +53,22 @@ class Parameter:
         return self.default is REQUIRED
 
 
+#: Last names of import paths that say nothing without the one before.
+_PLAIN = ("forward", "fwd")
+
+
+def telling_name(path: str) -> str:
+    """The last name of an import path that a file cannot do without: `forward` says nothing, its class does."""
+    *_, above, last = ("", *path.split("."))
+    return above if last in _PLAIN else last
+
+
+def label(path: str) -> str:
+    """A callee as people know it: `chunk_kda`, `flash_kda.fwd`, `ShortConvolution.forward`."""
+    *_, above, last = ("", *path.split("."))
+    return f"{above}.{last}" if last in _PLAIN else last
+
+
 @dataclass(frozen=True)
 class Contract:
     """What one callee demands, in a range of releases.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kdacheck.contracts.clauses import Clause, Open
-from kdacheck.contracts.model import REQUIRED, Contract, Parameter
+from kdacheck.contracts.model import REQUIRED, Contract, Parameter, label
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -36,9 +36,7 @@ class Signature:
     @property
     def label(self) -> str:
         """The callee as findings name it: `chunk_kda`, or `flash_kda.fwd`."""
-        path = self.path or self.contract.paths[0]
-        last = path.rpartition(".")[2]
-        return ".".join(path.split(".")[-2:]) if last in ("fwd", "forward") else last
+        return label(self.path or self.contract.paths[0])
 
 
 def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Signature:

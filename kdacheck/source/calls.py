@@ -137,11 +137,7 @@ def call_method(
                 facts = interp.tensor_of(receiver, state) or TensorFacts()
                 return _tensor_method(interp, receiver, facts, name, arguments, node, state)
             if name == "size" and handle:
-                shape = interp.attribute(receiver, "shape", node, state)
-                if arguments.positional:
-                    axis = arguments.positional[0].value
-                    return subscript(interp, shape, axis, node, state)
-                return shape
+                return _size(interp, receiver, arguments, node, state)
             if handle:
                 state.forget_attributes(handle)
             if name in CHANGING:
@@ -177,6 +173,16 @@ def _says_tensor(name: str, arguments: Arguments) -> bool:
     return name in _CASTS and not values
 
 
+def _size(
+    interp: Interpreter, receiver: Value, arguments: Arguments, node: cst.Call, state: State
+) -> Value:
+    """`x.size()` and `x.size(axis)` of an object of unknown rank."""
+    shape = interp.attribute(receiver, "shape", node, state)
+    if not arguments.positional:
+        return shape
+    return subscript(interp, shape, arguments.positional[0].value, node, state)
+
+
 def _tensor_method(
     interp: Interpreter,
     receiver: Value,
@@ -187,10 +193,7 @@ def _tensor_method(
     state: State,
 ) -> Value:
     if name == "size" and facts.shape is None:
-        shape = interp.attribute(receiver, "shape", node, state)
-        if not arguments.positional:
-            return shape
-        return subscript(interp, shape, arguments.positional[0].value, node, state)
+        return _size(interp, receiver, arguments, node, state)
     if name in torch.INPLACE_SHAPE_METHODS:
         state.rename(receiver, opaque(True))
         return opaque(True)

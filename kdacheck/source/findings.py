@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from kdacheck.contracts.model import label
 from kdacheck.facts import TensorFacts, show
 from kdacheck.finding import Finding, Origin, Position
 from kdacheck.source.interpreter import Interpreter
@@ -35,10 +36,6 @@ def findings_of(interpreter: Interpreter) -> Iterable[Finding]:
             yield finding
 
 
-#: Last components that say nothing without the one before.
-_PLAIN = (".fwd", ".forward")
-
-
 def _finding(item: Found, reasons: Mapping[str, str]) -> Finding:
     violation, rule = item.violation, item.rule
     node, call = item.node, item.call
@@ -50,8 +47,7 @@ def _finding(item: Found, reasons: Mapping[str, str]) -> Finding:
     first, last = module.position(call)
     release = " ".join(filter(None, (item.contract.package, item.version)))
     reason = reasons.get(item.contract.package)
-    label = ".".join(item.path.split(".")[-2:]) if item.path.endswith(_PLAIN) else item.path
-    where = f"`{label.rpartition('.')[2] if label == item.path else label}`"
+    where = f"`{label(item.path)}`"
     if release:
         where += f" ({release}{f', {reason}' if reason else ''})"
     message = f"{where}: {violation.message}"

@@ -12,6 +12,7 @@ import libcst as cst
 from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
 from kdacheck.contracts.clauses import Boundaries
+from kdacheck.contracts.model import label
 from kdacheck.contracts.tags import DROPPED, OVERWRITTEN, SWALLOWED
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
@@ -219,7 +220,7 @@ def _notes(
     if law is None:
         return {}
     if wired is not None:
-        return {law.by: DROPPED + _label(wired.contract)}
+        return {law.by: DROPPED + label(wired.contract.paths[0])}
     passed = bound.given.get(law.by)
     swallower = boundaries.swallowed_by(interp, passed)
     if swallower:
@@ -229,12 +230,6 @@ def _notes(
         if mask is not None:
             return {law.by: OVERWRITTEN + mask[0]}
     return {}
-
-
-def _label(contract: Contract) -> str:
-    """The name people know a callee by: that of the class for a module's `forward`."""
-    parts = contract.paths[0].split(".")
-    return ".".join(parts[-2:]) if parts[-1] in ("forward", "fwd") else parts[-1]
 
 
 def everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:

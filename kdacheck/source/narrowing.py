@@ -11,6 +11,7 @@ import libcst as cst
 from kdacheck import contracts
 from kdacheck.facts import Dim, Integer, Literal, Poly, Symbol, Unknown
 from kdacheck.facts.dims import add, bounds, multiply, of_symbol, possible_values
+from kdacheck.source.integers import as_dim
 from kdacheck.source.objects import is_none
 from kdacheck.source.state import State, alternatives, any_of, join
 from kdacheck.source.values import AnyOf, Code, External, Items, Table, Value
@@ -236,7 +237,7 @@ def _split_one(
     if operator in ("in", "not in") and isinstance(b, (Items, Table)):
         yes, no = _split_in(interpreter, left, a, b, state)
         return (yes, no) if operator == "in" else (no, yes)
-    x, y = _number(a), _number(b)
+    x, y = as_dim(a), as_dim(b)
     if operator in _NEGATED and x is not None and y is not None:
         ranked = _split_rank(interpreter, left, operator, right, state)
         if ranked is not None:
@@ -278,7 +279,7 @@ def _all_equal(
     if len(left) != len(right):
         return None
     for one, two in zip(left, right, strict=True):
-        p, q = _number(one), _number(two)
+        p, q = as_dim(one), as_dim(two)
         if state is not None and p is not None and q is not None:
             state = _refine(state, p, "==", q)
     return state
@@ -321,8 +322,8 @@ def _split_in(
             if not container.open and value.value not in container.maybe:
                 return None, state
         return state.copy(), state.copy()
-    dim = _number(value)
-    members = [_number(item) for item in container.items]
+    dim = as_dim(value)
+    members = [as_dim(item) for item in container.items]
     if dim is not None and all(isinstance(m, int) for m in members):
         choices = frozenset(m for m in members if isinstance(m, int))
         yes: State | None = state.copy()
@@ -361,16 +362,6 @@ def _split_rank(
             yes.ranks[handle] = rank.value
             return (yes, no) if operator == "==" else (no, yes)
     return None
-
-
-def _number(value: Value) -> Dim | None:
-    match value:
-        case Integer(dim):
-            return dim
-        case Literal(v) if type(v) is int:
-            return v
-        case _:
-            return None
 
 
 def _only_symbol(dim: Dim) -> Symbol | None:

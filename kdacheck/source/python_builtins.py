@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts
-from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, possible_values, symbol
+from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, symbol
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Arguments, Partial
 from kdacheck.source.state import State, any_of, opaque
@@ -24,7 +24,6 @@ from kdacheck.source.values import (
     AnyOf,
     Code,
     Device,
-    External,
     Items,
     Repeated,
     Table,
@@ -645,4 +644,4 @@ def _text_method(
     return SOMETHING
 
 
-__all__ = ["NAMES", "External", "function", "method", "possible_values"]
+__all__ = ["NAMES", "function", "method"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from kdacheck import contracts
+from kdacheck.contracts.model import telling_name
 
 #: Every contracted name contains one of these; a plain search for a few short strings is far faster than a pattern.
 STEMS = (
@@ -28,19 +29,10 @@ STEMS = (
     b"packed_decode",
 )
 
-#: Last components too common to search for; the component before them is the name people write.
-_COMMON = frozenset(("fwd", "forward", "run", "plan"))
-
-
-def search_name(path: str) -> str:
-    """The part of an import path that a file which calls it must contain."""
-    *_, before, last = ("", *path.split("."))
-    return before if last in _COMMON else last
-
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[bytes]:
-    found = sorted({search_name(path) for path in contracts.paths()})
+    found = sorted(contracts.names())
     return re.compile(rb"\b(?:" + b"|".join(name.encode() for name in found) + rb")\b")
 
 
@@ -70,9 +62,10 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
 
     exports: import paths of functions and classes of the project that reach one.
     """
-    prefixes = (
-        _prefixes() | _modules(exports) | {base.rpartition(".")[0] for base in _modules(exports)}
-    )
+    prefixes = _prefixes()
+    if exports:
+        modules = _modules(exports)
+        prefixes = prefixes | modules | {base.rpartition(".")[0] for base in modules}
     for dots, base in _FROM.findall(data):
         if absolute(base.decode("ascii", "replace") or None, len(dots), module_name) in prefixes:
             return True
@@ -334,7 +327,7 @@ class _Outliner:
         for alias in node.names:
             path = f"{base}.{alias.name}"
             if alias.name == "*" and base in prefixes:
-                self.seeds.update(search_name(p) for p in known if p.rpartition(".")[0] == base)
+                self.seeds.update(telling_name(p) for p in known if p.rpartition(".")[0] == base)
             elif path in known or path in self.exports:
                 self.seeds.add(alias.asname or alias.name)
                 self.handed_on.add(alias.asname or alias.name)

@@ -11,6 +11,7 @@ from typing import Any
 from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
+from kdacheck.source.integers import as_dim
 from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value
 
 #: More alternatives than this are forgotten.
@@ -407,14 +408,6 @@ def _certain(value: Value) -> bool:
     return not (isinstance(value, Literal) and value.value is None)
 
 
-def _as_dim(value: Value) -> Dim | None:
-    if isinstance(value, Integer):
-        return value.dim
-    if isinstance(value, Literal) and type(value.value) is int:
-        return value.value
-    return None
-
-
 def join_dims(a: Dim, b: Dim, name: str = "?") -> Dim:
     """A size that is `a` on one path and `b` on another."""
     if equal(a, b):
@@ -434,7 +427,7 @@ def _merge(a: Value, b: Value) -> Value | None:
         return a
     if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
         return join_facts(a, b) if a.rank == b.rank else None
-    left, right = _as_dim(a), _as_dim(b)
+    left, right = as_dim(a), as_dim(b)
     if left is not None and right is not None:
         dim = join_dims(left, right)
         return Integer(dim) if not isinstance(dim, int) else Literal(dim)

@@ -71,10 +71,6 @@ def size_of(value: Value, name: str = "?") -> Dim:
     return symbol(name)
 
 
-def integer(dim: Dim) -> Value:
-    return Literal(dim) if isinstance(dim, int) else Integer(dim)
-
-
 def flag_of(value: Value) -> bool | None:
     """A bool argument, or None where unknown."""
     return bool(value.value) if isinstance(value, Literal) else None

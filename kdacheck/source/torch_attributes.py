@@ -5,7 +5,8 @@ from __future__ import annotations
 from kdacheck.facts import Literal, TensorFacts
 from kdacheck.facts.dims import multiply
 from kdacheck.source import torch_views
-from kdacheck.source.torch_arguments import axis_of, dim_of, integer, memory_format_of
+from kdacheck.source.integers import from_dim
+from kdacheck.source.torch_arguments import axis_of, dim_of, memory_format_of
 from kdacheck.source.torch_dtypes import ITEM_SIZES, is_complex, is_float
 from kdacheck.source.torch_registry import GiveUpError, function, method
 from kdacheck.source.values import NONE, SOMETHING, Device, DType, Items, ShapeOf, Value
@@ -36,13 +37,13 @@ def attribute(tensor: TensorFacts, name: str) -> Value | None:
         size = ITEM_SIZES[tensor.dtype or ""]
         if name == "itemsize":
             return Literal(size)
-        return None if tensor.numel is None else integer(multiply(tensor.numel, size))
+        return None if tensor.numel is None else from_dim(multiply(tensor.numel, size))
     return None
 
 
 def _shape(tensor: TensorFacts) -> Value | None:
     if tensor.shape is not None:
-        return Items(tuple(map(integer, tensor.shape)), _SIZES)
+        return Items(tuple(map(from_dim, tensor.shape)), _SIZES)
     return ShapeOf(tensor.handle) if tensor.handle else None
 
 
@@ -75,17 +76,17 @@ def size(input: TensorFacts, dim: Value = NONE) -> Value:
         known = input.partial.get(axis) if isinstance(axis, int) else None
         if known is None:
             raise GiveUpError
-        return integer(known)
+        return from_dim(known)
     if not input.shape:
         raise GiveUpError
-    return integer(input.shape[axis_of(dim, len(input.shape))])
+    return from_dim(input.shape[axis_of(dim, len(input.shape))])
 
 
 @method("stride")
 def stride(input: TensorFacts, dim: Value = NONE) -> Value:
     if input.shape is None:
         raise GiveUpError
-    steps = [SOMETHING if s is None else integer(s) for s in torch_views.steps_of(input)]
+    steps = [SOMETHING if s is None else from_dim(s) for s in torch_views.steps_of(input)]
     if dim == NONE:
         return Items(tuple(steps))
     if not steps:
@@ -98,7 +99,7 @@ def stride(input: TensorFacts, dim: Value = NONE) -> Value:
 def numel(input: TensorFacts) -> Value:
     if input.numel is None:
         raise GiveUpError
-    return integer(input.numel)
+    return from_dim(input.numel)
 
 
 @method("element_size")
