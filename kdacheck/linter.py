@@ -175,6 +175,23 @@ def lint_text(filename: str, data: bytes, configuration: Configuration) -> Resul
     return _sorted(result)
 
 
+def forget(path: str | None = None) -> None:
+    """Take what was read of one file, or of all files and folders, no more from memory.
+
+    For a process that outlives the files it reads: call it when a file was written, made, moved or removed, and
+    without a path when anything may have changed, pins of releases included.
+    """
+    from kdacheck import places, releases
+    from kdacheck.source import project
+
+    places.forget()
+    if path is not None:
+        project.forget(path)
+    else:
+        project.forget_all()
+        releases.forget()
+
+
 def _told_at_the_call(findings: list[Finding]) -> list[Finding]:
     """Without findings at calls of a wrapper that is wrong by itself, and told there."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = {}

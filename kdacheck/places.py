@@ -43,3 +43,8 @@ def place_of(root: str, path: str) -> Place | None:
             return Place(file, ".".join(parts[:index]), part)
         return None
     return None
+
+
+def forget() -> None:
+    """Ask the file system anew where paths lead."""
+    place_of.cache_clear()

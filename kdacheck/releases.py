@@ -72,6 +72,12 @@ def resolve(configured: Mapping[str, str], root: str) -> Releases:
     return releases
 
 
+def forget() -> None:
+    """Look anew at what projects pin and what is installed."""
+    _pinned.cache_clear()
+    _installed.cache_clear()
+
+
 @lru_cache(maxsize=64)
 def _pinned(root: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """(file, its exact pins) for the files of a project that can pin a release."""

@@ -10,9 +10,7 @@ import time
 import pytest
 
 from kdacheck import cache as caches
-from kdacheck import linter, releases
-from kdacheck.places import place_of
-from kdacheck.source import project
+from kdacheck import linter
 
 HELPER = """\
 import torch
@@ -71,21 +69,12 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     return done
 
 
-def forget() -> None:
-    """Forget what is remembered of the disk, as another process would have to."""
-    for memo in (
-        *(place_of, releases._pinned),
-        *(project._data, project._module, project._tree),
-    ):
-        memo.cache_clear()
-
-
 def changed(path: pathlib.Path, text: str) -> None:
     """Write another text, with times that differ however coarse the clock is."""
     path.write_text(text, "utf-8")
     later = time.time_ns() + 10**9
     os.utime(path, ns=(later, later))
-    forget()
+    linter.forget()
 
 
 def test_a_second_run_says_the_same_and_does_little(kdacheck, write, wrong, work):
@@ -170,10 +159,10 @@ def test_a_helper_may_appear_and_go(kdacheck, write):
     write("model.py", USER)
     assert kdacheck("model.py").status == 0
     helper = write("helper.py", HELPER.format(batch=2))
-    forget()
+    linter.forget()
     assert kdacheck("model.py").status == 1
     helper.unlink()
-    forget()
+    linter.forget()
     assert kdacheck("model.py").status == 0
 
 

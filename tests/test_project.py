@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdacheck.finding import Finding
-from kdacheck.linter import lint
+from kdacheck.linter import forget, lint
 
 LAYERS = """\
 from fla.ops.kda import chunk_kda
@@ -147,3 +147,29 @@ def test_the_answer_does_not_depend_on_the_number_of_processes(tmp_path: Path) -
     found = project(tmp_path, layers=LAYERS, **calls)
     assert len(found) == 4
     assert lint([str(tmp_path)], jobs=1).findings == found == lint([str(tmp_path)], jobs=3).findings
+
+
+WRITTEN = CALL.format(
+    imports="from .layers import layer", rows=2, call="layer(q, q, q, g, beta, cu)"
+)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_file_that_was_forgotten_is_read_anew(tmp_path: Path, everything: bool) -> None:
+    (wrong,) = project(tmp_path, layers=LAYERS, model=WRITTEN)
+    assert wrong.code == "KDA001"
+    layers, model = tmp_path / "pkg" / "layers.py", str(tmp_path / "pkg" / "model.py")
+    layers.write_text(LAYERS.replace("cu_seqlens=cu_seqlens)", "cu_seqlens=None)"))
+    forget(None if everything else str(layers))
+    assert lint([model, str(layers)]).findings == []
+
+
+def test_a_file_that_was_made_or_removed_is_seen(tmp_path: Path) -> None:
+    assert project(tmp_path, model=WRITTEN) == []
+    layers = tmp_path / "pkg" / "layers.py"
+    layers.write_text(LAYERS)
+    forget(str(layers))
+    assert [f.code for f in lint([str(tmp_path)]).findings] == ["KDA001"]
+    layers.unlink()
+    forget(str(layers))
+    assert lint([str(tmp_path)]).findings == []

@@ -57,10 +57,10 @@ class Project:
 
     def may_follow(self, place: Place) -> bool:
         """Whether a definition is worth reading, within the limits."""
-        if not _is_telling(place.filename, place.name):
+        if not _is_telling(place.filename, _readings.get(place.filename, 0), place.name):
             return False
         if place.filename not in self.followed:
-            size = len(_data(place.filename) or b"")
+            size = len(_data(place.filename, _readings.get(place.filename, 0)) or b"")
             if size > self.bytes_left:
                 return False
             self.bytes_left -= size
@@ -69,12 +69,28 @@ class Project:
 
     def module(self, place: Place) -> Module | None:
         """The parsed file, None where it cannot be parsed."""
-        return _module(place.filename, place.module)
+        return _module(place.filename, _readings.get(place.filename, 0), place.module)
+
+
+#: How often a file was forgotten, for those that were: a part of what it is remembered by.
+_readings: dict[str, int] = {}
+
+
+def forget(filename: str) -> None:
+    """Read a file anew when it is next asked for."""
+    path = os.path.abspath(filename)
+    _readings[path] = _readings.get(path, 0) + 1
+
+
+def forget_all() -> None:
+    """Read every file anew when it is next asked for."""
+    for remembered in (_module, _data, _tree, _is_telling):
+        remembered.cache_clear()
 
 
 @lru_cache(maxsize=64)
-def _module(filename: str, name: str) -> Module | None:
-    data = _data(filename)
+def _module(filename: str, reading: int, name: str) -> Module | None:
+    data = _data(filename, reading)
     if data is None:
         return None
     try:
@@ -85,7 +101,7 @@ def _module(filename: str, name: str) -> Module | None:
 
 
 @lru_cache(maxsize=256)
-def _data(filename: str) -> bytes | None:
+def _data(filename: str, reading: int) -> bytes | None:
     try:
         if os.path.getsize(filename) > MAX_BYTES:
             return None
@@ -96,8 +112,8 @@ def _data(filename: str) -> bytes | None:
 
 
 @lru_cache(maxsize=256)
-def _tree(filename: str) -> ast.Module | None:
-    data = _data(filename)
+def _tree(filename: str, reading: int) -> ast.Module | None:
+    data = _data(filename, reading)
     if data is None:
         return None
     try:
@@ -107,8 +123,8 @@ def _tree(filename: str) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _is_telling(filename: str, name: str) -> bool:
-    tree, data = _tree(filename), _data(filename)
+def _is_telling(filename: str, reading: int, name: str) -> bool:
+    tree, data = _tree(filename, reading), _data(filename, reading)
     if tree is None or data is None:
         return False
     for node in _top_level(tree):
