@@ -10,7 +10,9 @@ from kdacheck.facts import Dim, Literal, TensorFacts, Unknown, show
 from kdacheck.facts.dims import symbol
 from kdacheck.source import torch_semantics as semantics
 from kdacheck.source.values import Items, Value
-from tests.source.torch_programs import Mismatch, Program, pattern
+from tests.programs.claims import Mismatch
+from tests.programs.operations import pattern
+from tests.source.torch_programs import Program
 
 T = symbol("T")
 

@@ -23,7 +23,8 @@ from kdacheck.source.values import (
     Span,
     Value,
 )
-from tests.source.torch_programs import Assignment, Claims, Program, check, run_programs
+from tests.programs.claims import Assignment, Claims, check
+from tests.source.torch_programs import Program, run_programs
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
