@@ -43,6 +43,7 @@ class Result:
     """All findings in order, how many files were looked at, and what could not be done.
 
     exports: import paths by which files hand a kernel on to other files.
+    followed: the other files of the project that were asked for on the way.
     fixed: findings that fixing removed. refused: findings whose fix did not hold, with why.
     texts: path -> (text before, text after) of the files that fixing changed.
     """
@@ -51,6 +52,7 @@ class Result:
     files: int = 0
     errors: list[str] = field(default_factory=list)
     exports: frozenset[str] = frozenset()
+    followed: set[str] = field(default_factory=set)
     fixed: list[Finding] = field(default_factory=list)
     refused: list[tuple[Finding, str]] = field(default_factory=list)
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
@@ -99,12 +101,18 @@ def lint(
         known = exports
     result.exports = known
     for outcome in outcomes.values():
-        result.findings.extend(outcome.findings)
-        if outcome.error is not None:
-            result.errors.append(outcome.error)
+        _add(result, outcome)
     if cache is not None:
         cache.save()
     return _sorted(result)
+
+
+def _add(result: Result, outcome: Outcome) -> None:
+    result.findings.extend(outcome.findings)
+    if outcome.depends is not None:
+        result.followed.update(filter(None, outcome.depends.places.values()))
+    if outcome.error is not None:
+        result.errors.append(outcome.error)
 
 
 def _not_cached(
@@ -159,20 +167,26 @@ def _imports_from(path: str, data: bytes, exports: frozenset[str]) -> bool:
     return imports_from(data, dotted_name(path), exports)
 
 
-def lint_text(filename: str, data: bytes, configuration: Configuration) -> Result:
-    """Check one text that belongs to a file of this name, which need not exist."""
+def lint_text(
+    filename: str, data: bytes, configuration: Configuration, project: Result | None = None
+) -> Result:
+    """Check one text that belongs to a file of this name, which need not exist.
+
+    project: what linting the files around it gave, by the same kind of name, for a verdict as among them.
+    """
     settings = configuration.of_folder(os.path.dirname(filename) or os.curdir)
     result = Result(files=1)
     if configuration.overrides.force_exclude and settings.excludes(filename):
         return Result()
     from kdacheck.source import may_matter
 
-    if may_matter(data):
-        outcome = check(Candidate(filename, data, settings))
-        result.findings.extend(outcome.findings)
-        if outcome.error is not None:
-            result.errors.append(outcome.error)
-    return _sorted(result)
+    exports = project.exports if project is not None else frozenset[str]()
+    if may_matter(data) or (exports and _imports_from(filename, data, exports)):
+        outcome = check(Candidate(filename, data, settings, exports))
+        result.exports = outcome.exports
+        _add(result, outcome)
+    others = project.findings if project is not None else ()
+    return _sorted(result, [finding for finding in others if finding.filename != filename])
 
 
 def forget(path: str | None = None) -> None:
@@ -192,10 +206,10 @@ def forget(path: str | None = None) -> None:
         releases.forget()
 
 
-def _told_at_the_call(findings: list[Finding]) -> list[Finding]:
-    """Without findings at calls of a wrapper that is wrong by itself, and told there."""
+def _told_at_the_call(findings: list[Finding], others: Iterable[Finding]) -> list[Finding]:
+    """Without findings at calls of a wrapper that is wrong by itself, and told there. others: those of other files."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for finding in findings:
+    for finding in (*findings, *others):
         if finding.span is not None and not finding.inner and not finding.likely:
             spans.setdefault((finding.code, finding.filename), []).append(finding.span)
     return [
@@ -274,8 +288,8 @@ def _place(finding: Finding) -> tuple[str, int, int, str, str]:
     return finding.filename, place.row, place.column, finding.code, finding.message
 
 
-def _sorted(result: Result) -> Result:
-    result.findings = _told_at_the_call(result.findings)
+def _sorted(result: Result, others: Iterable[Finding] = ()) -> Result:
+    result.findings = _told_at_the_call(result.findings, others)
     result.findings.sort(key=_place)
     result.errors.sort()
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from kdacheck.places import Depends, Place, place_of
@@ -76,6 +76,19 @@ class Project:
 _readings: dict[str, int] = {}
 
 
+#: What an editor holds of files and has not saved, by absolute path: it stands in their place.
+_unsaved: dict[str, bytes] = {}
+
+
+def take_unsaved(texts: Mapping[str, bytes]) -> None:
+    """Read these texts in the place of their files, from now on and until told otherwise."""
+    for path in _unsaved.keys() | texts.keys():
+        if _unsaved.get(path) != texts.get(path):
+            forget(path)
+    _unsaved.clear()
+    _unsaved.update(texts)
+
+
 def forget(filename: str) -> None:
     """Read a file anew when it is next asked for."""
     path = os.path.abspath(filename)
@@ -102,6 +115,9 @@ def _module(filename: str, reading: int, name: str) -> Module | None:
 
 @lru_cache(maxsize=256)
 def _data(filename: str, reading: int) -> bytes | None:
+    unsaved = _unsaved.get(filename)
+    if unsaved is not None:
+        return unsaved if len(unsaved) <= MAX_BYTES else None
     try:
         if os.path.getsize(filename) > MAX_BYTES:
             return None
