@@ -61,21 +61,76 @@ def explain(filename: str, data: bytes, line: int, versions: Mapping[str, str]) 
     for run in seen:
         module = next(iter(run.interpreters))
         for scene in run.scenes:
-            rows = list(_rows(scene, module))
+            rows = [(first, last) for (first, _), (last, _) in _spans(scene, module)]
             lines.update(row[0] for row in rows)
             if any(first <= line <= last for first, last in rows):
                 calls[_scene(scene, module, getattr(versions, "reasons", {}))] = None
     return Explanation("\n".join(calls), tuple(sorted(lines)))
 
 
-def _rows(scene: Scene, module: Module) -> Iterator[tuple[int, int]]:
-    """The rows of a call in the file that is explained: its own, and those of a call that leads to it."""
+Span = tuple[tuple[int, int], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A contracted call of the file, or one that leads to it. Rows and columns count from 1, ends are excluded.
+
+    text: the explanation, where it was asked for.
+    arguments: those that stand in the file, as ((start, end), what is known, the shape; "" where it is not known).
+    """
+
+    span: Span
+    text: str
+    arguments: tuple[tuple[Span, str, str], ...]
+
+
+def tell(
+    filename: str,
+    data: bytes,
+    versions: Mapping[str, str],
+    exports: frozenset[str] = frozenset(),
+    at: tuple[int, int] | None = None,
+) -> list[Told]:
+    """The contracted calls of a file without their explanations, or with them those around one place.
+
+    exports: those of `examine`. Raises Unreadable.
+    """
+    seen: list[Run] = []
+    examine(filename, data, versions, exports, seen)
+    told: dict[Told, None] = {}
+    for run in seen:
+        module = next(iter(run.interpreters))
+        for scene in run.scenes:
+            for span in _spans(scene, module):
+                if at is not None and not span[0] <= at < span[1]:
+                    continue
+                text = _scene(scene, module, getattr(versions, "reasons", {})) if at else ""
+                is_call = scene.module is module and span == module.position(scene.node)
+                arguments = tuple(_told_arguments(scene)) if is_call else ()
+                told[Told(span, text, arguments)] = None
+    return list(told)
+
+
+def _told_arguments(scene: Scene) -> Iterator[tuple[Span, str, str]]:
+    for name, argument in (*scene.given.items(), *scene.maybe.items()):
+        if argument.node is None or argument.node not in scene.module:
+            continue
+        shapes = {
+            fact.describe_shape() if isinstance(fact, TensorFacts) and fact.shape else ""
+            for fact in (call.fact(name) for call in scene.calls)
+        }
+        shape = next(iter(shapes)) if len(shapes) == 1 else ""
+        lines = textwrap.dedent("\n".join(_argument(scene, name)))
+        yield scene.module.position(argument.node), lines, shape
+
+
+def _spans(scene: Scene, module: Module) -> Iterator[Span]:
+    """Where a call stands in the file that is explained: its own place, and those of calls that lead to it."""
     nodes = [node for node, _, around in scene.chain if around is module]
     if scene.module is module:
         nodes.append(scene.node)
     for node in nodes:
-        (first, _), (last, _) = module.position(node)
-        yield first, last
+        yield module.position(node)
 
 
 def _scene(scene: Scene, module: Module, reasons: Mapping[str, str]) -> str:
@@ -114,16 +169,7 @@ def _arguments(scene: Scene) -> list[str]:
     passed = {**scene.given, **scene.maybe}
     names = [name for name in scene.contract.by_name if name in passed]
     for name in names:
-        node = passed[name].node
-        text = " ".join(_EMPTY.code_for_node(node).split()) if node is not None else "?"
-        text = textwrap.shorten(text, 60, placeholder=" ...") if len(text) > 60 else text
-        sometimes = " (on some paths only)" if name in scene.maybe else ""
-        wanted = scene.contract.by_name[name].text
-        lines.append(f"{INDENT}{name}{f': {wanted}' if wanted else ''} = {text}{sometimes}")
-        facts = list(dict.fromkeys(_words(call.fact(name), scene.module) for call in scene.calls))
-        for number, words in enumerate(facts):
-            start = INDENT * 2 + ("or " if number else "")
-            lines += [line for part in words.split("\n") for line in _hanging(start, part)]
+        lines += _argument(scene, name)
     for keyword in scene.unknown:
         lines.append(f"{INDENT}{keyword}: no parameter of the callee")
     rest = [name for name in scene.contract.by_name if name not in passed]
@@ -131,6 +177,20 @@ def _arguments(scene: Scene) -> list[str]:
         lines += _hanging(f"{INDENT}not passed: ", ", ".join(rest))
     elif rest:
         lines += _hanging(f"{INDENT}perhaps passed by an unknown * or **: ", ", ".join(rest))
+    return lines
+
+
+def _argument(scene: Scene, name: str) -> list[str]:
+    passed = scene.maybe[name] if name in scene.maybe else scene.given[name]
+    text = " ".join(_EMPTY.code_for_node(passed.node).split()) if passed.node is not None else "?"
+    text = textwrap.shorten(text, 60, placeholder=" ...") if len(text) > 60 else text
+    sometimes = " (on some paths only)" if name in scene.maybe else ""
+    wanted = scene.contract.by_name[name].text
+    lines = [f"{INDENT}{name}{f': {wanted}' if wanted else ''} = {text}{sometimes}"]
+    facts = list(dict.fromkeys(_words(call.fact(name), scene.module) for call in scene.calls))
+    for number, words in enumerate(facts):
+        start = INDENT * 2 + ("or " if number else "")
+        lines += [line for part in words.split("\n") for line in _hanging(start, part)]
     return lines
 
 

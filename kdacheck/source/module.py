@@ -137,6 +137,56 @@ def dotted(node: cst.CSTNode) -> str:
             return ""
 
 
+#: Decorators that leave a function what it is, as far as its calls are concerned.
+HARMLESS = frozenset(
+    [
+        "staticmethod",
+        "classmethod",
+        "property",
+        "abstractmethod",
+        "override",
+        "overload",
+        "cached_property",
+        "lru_cache",
+        "cache",
+        "wraps",
+        "fixture",
+        "no_grad",
+        "inference_mode",
+        "enable_grad",
+        "compile",
+        "disable",
+        "allow_in_graph",
+        "ignore",
+        "export",
+        "torch_compile_disable",
+        "parametrize",
+        "skipif",
+        "skip",
+        "xfail",
+        "usefixtures",
+        "slow",
+        "cuda",
+        "gpu",
+        "jaxtyped",
+        "beartype",
+        "typechecked",
+        "contract",
+        "no_type_check",
+        "final",
+        "record_function",
+        "custom_op",
+        "nvtx_annotate",
+        "support_torch_compile",
+        "torch_compile",
+    ]
+)
+
+
+def harmless(name: str) -> bool:
+    return name.rpartition(".")[2] in HARMLESS or ".mark." in f".{name}."
+
+
 #: Context managers under which a call is meant to fail, and methods that are handed one.
 EXPECTING = frozenset(("raises", "assertRaises", "assertRaisesRegex", "assert_raises", "suppress"))
 
@@ -241,6 +291,10 @@ class Module:
         from libcst.metadata import MetadataWrapper, PositionProvider
 
         return MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+
+    def __contains__(self, node: cst.CSTNode) -> bool:
+        """Whether a node is one of the file, rather than made up. Costs what a position does."""
+        return node in self._positions
 
     def position(self, node: cst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
         """((row, column), (end row, end column)), all from 1. Costs a pass over the file: ask only to report."""
