@@ -60,7 +60,7 @@ def contracts(key: str | None) -> str | None:
                 f"{contract.package} {contract.versions}".rstrip(),
                 *(f"    {path}" for path in contract.paths),
                 "",
-                _signature(contract),
+                signature(contract),
                 *(f"  * {clause}" for clause in contract.clause_lines),
                 "",
             ]
@@ -69,7 +69,8 @@ def contracts(key: str | None) -> str | None:
     )
 
 
-def _signature(contract: Contract) -> str:
+def signature(contract: Contract) -> str:
+    """The signature of a callee, over several lines where it is long."""
     if len(contract.signature) <= WIDTH:
         return contract.signature
     lines = [f"{contract.name}("]

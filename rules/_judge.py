@@ -25,7 +25,7 @@ WORDS: Mapping[str, str] = {
     "slots": "slots",
 }
 
-_RANK_CODES = {
+RANK_CODES = {
     "gate parameter": "KDA102",
     "gate": "KDA104",
     "offsets": "KDA305",
@@ -34,7 +34,7 @@ _RANK_CODES = {
     "cursor": "KDA406",
 }
 
-_DTYPE_CODES = {
+DTYPE_CODES = {
     "gate parameter": "KDA106",
     "offsets": "KDA304",
     "state": "KDA402",
@@ -43,7 +43,7 @@ _DTYPE_CODES = {
     "cursor": "KDA406",
 }
 
-_LAYOUT_CODES = {
+LAYOUT_CODES = {
     "gate parameter": "KDA101",
     "offsets": "KDA307",
     "index": "KDA405",
@@ -140,7 +140,7 @@ def swapped(call: Call, name: str) -> bool:
 
 
 def rank_code(call: Call, fault: RankFault) -> str:
-    return _RANK_CODES.get(call.contract.roles[fault.parameter], "KDA204")
+    return RANK_CODES.get(call.contract.roles[fault.parameter], "KDA204")
 
 
 def rank_violations(call: Call, code: str) -> Iterator[Violation]:
@@ -167,7 +167,7 @@ def dtype_violations(call: Call, code: str) -> Iterator[Violation]:
         allowed = annotation.dtypes
         if allowed is None or annotation.others or call.ignored(name):
             continue
-        if _DTYPE_CODES.get(call.contract.roles[name], "KDA205") != code:
+        if DTYPE_CODES.get(call.contract.roles[name], "KDA205") != code:
             continue
         if facts.dtype_outside(allowed):
             yield Violation(
@@ -202,7 +202,7 @@ def layout_violations(call: Call, code: str) -> Iterator[Violation]:
             if facts is None or call.ignored(name) or not strided(facts, dense.trailing):
                 continue
             role = call.contract.roles[name]
-            if _LAYOUT_CODES.get(role, "KDA201") == code:
+            if LAYOUT_CODES.get(role, "KDA201") == code:
                 yield _strided(name, role, facts, dense)
 
 

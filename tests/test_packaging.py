@@ -135,37 +135,6 @@ def test_the_version_is_stated_once():
         assert f"v{VERSION}" in (ROOT / page).read_text("utf-8")
 
 
-def test_pages_are_fresh(capsys):
-    from kdacheck.docs import main
-
-    assert main(["--check"]) == 0, capsys.readouterr().err
-
-
-def test_pages_are_written_and_compared(tmp_path, capsys):
-    from kdacheck.docs import main
-
-    shown = "<!-- output of: kdacheck examples/wrong/prefill.py -->\n```\n"
-    readme = tmp_path / "README.md"
-    readme.write_text(f"# A\n{shown}old\n```\nB\n")
-    folder = tmp_path / "rules"
-    folder.mkdir()
-    (folder / "gone-rule.md").write_text("x")
-    places = ["--folder", str(folder), "--readme", str(readme)]
-    assert main(["--check", *places]) == 1
-    told = capsys.readouterr().err
-    assert "gone-rule.md: stale" in told
-    assert "README.md: stale" in told
-    assert main(places) == 0
-    assert main(["--check", *places]) == 0
-    assert not (folder / "gone-rule.md").exists()
-    page = (folder / "unflattened-batch.md").read_text("utf-8")
-    assert page.startswith("# unflattened-batch (KDA001)\n")
-    assert "```python" in page
-    assert "[KDA001](unflattened-batch.md)" in (folder / "README.md").read_text("utf-8")
-    assert readme.read_text("utf-8").startswith(f"# A\n{shown}KDA001 unflattened-batch: ")
-    assert readme.read_text("utf-8").endswith("\n```\nB\n")
-
-
 def test_the_examples_are_as_they_say(kdacheck, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert kdacheck("examples/right").status == 0

@@ -1,0 +1,99 @@
+"""Pages that are written from the code: fresh, repaired when stale, and right about what they say."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from kdacheck.contracts import catalogue as contracts
+from kdacheck.contracts import paths
+from kdacheck.docs import main
+from kdacheck.rules import catalogue as rules
+from kdacheck.rules._reach import applies
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def test_pages_are_fresh(capsys):
+    assert main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_pages_are_written_and_compared(tmp_path, capsys):
+    shown = "<!-- output of: kdacheck examples/wrong/prefill.py -->\n```\n"
+    code = "<!-- text of: examples/wrong/keywords.py -->\n```python\n"
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# A\n{shown}old\n```\nB\n{code}```\nC\n")
+    site = tmp_path / "mkdocs.yml"
+    site.write_text("nav:\n    # rules: written\n    - old: x.md\n    # end\n  - Z: z.md\n")
+    folder = tmp_path / "docs" / "rules"
+    folder.mkdir(parents=True)
+    (folder / "gone-rule.md").write_text("x")
+    by_hand = tmp_path / "docs" / "by-hand.md"
+    by_hand.write_text("stays\n")
+
+    places = ["--root", str(tmp_path)]
+    assert main(["--check", *places]) == 1
+    told = capsys.readouterr().err
+    for stale in ("gone-rule.md", "README.md", "mkdocs.yml", "fla-core.md"):
+        assert f"{stale}: stale" in told
+    assert "by-hand.md" not in told
+    assert main(places) == 0
+    assert main(["--check", *places]) == 0
+
+    assert not (folder / "gone-rule.md").exists()
+    assert by_hand.read_text() == "stays\n"
+    page = (folder / "unflattened-batch.md").read_text("utf-8")
+    assert page.startswith("# unflattened-batch (KDA001)\n")
+    assert "example.py:6:22: KDA001 `chunk_kda` (fla-core 0.6.0): `q` has batch size 2" in page
+    assert "[KDA001](unflattened-batch.md)" in (folder / "README.md").read_text("utf-8")
+    text = readme.read_text("utf-8")
+    assert text.startswith(f"# A\n{shown}KDA001 unflattened-batch: ")
+    assert text.endswith("g, beta, cu_seqlen=cu_seqlens)\n```\nC\n")
+    assert "    - KDA001 unflattened-batch: rules/unflattened-batch.md\n" in site.read_text()
+    assert site.read_text().endswith("    # end\n  - Z: z.md\n")
+
+
+def test_a_command_that_fails_is_told(tmp_path):
+    (tmp_path / "README.md").write_text("<!-- output of: kdacheck no/such/file.py -->\n```\n```\n")
+    with pytest.raises(RuntimeError, match=r"no/such/file\.py"):
+        main(["--check", "--root", str(tmp_path)])
+
+
+def test_every_contract_has_its_section():
+    sections: dict[str, str] = {}
+    for page in sorted((ROOT / "docs" / "catalogue").glob("*.md")):
+        for heading, body in re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", page.read_text(), re.M):
+            sections[f"{page.stem} {heading}"] = body
+    for contract in contracts():
+        releases = contract.versions.replace(",", ", ") or "any release"
+        body = sections[f"{contract.package} {contract.paths[0]}, {releases}"]
+        assert all(f"`{path}`" in body for path in contract.paths[1:])
+        assert all(parameter.name in body for parameter in contract.parameters)
+
+
+def test_a_rule_is_said_to_apply_where_it_is_found(kdacheck, monkeypatch, tmp_path):
+    """Everything that is found in the rules' own examples is found at a callee that the page lists."""
+    monkeypatch.chdir(tmp_path)
+    for rule in rules():
+        for number, text in enumerate((*rule.wrong, *rule.likely)):
+            (tmp_path / f"{rule.name}_{number}.py".replace("-", "_")).write_text(text)
+    ran = kdacheck("--likely", "--isolated", "--output-format", "json", ".")
+    found = [finding for finding in json.loads(ran.out) if finding["callee"]]
+    corpus = kdacheck("--likely", "--output-format", "json", str(ROOT / "tests" / "corpus"))
+    found += [finding for finding in json.loads(corpus.out) if finding["callee"]]
+    known = [finding for finding in found if finding["callee"] in paths()]
+    assert len(known) > 100
+    for finding in known:
+        at = paths()[finding["callee"]]
+        assert any(applies(finding["code"], contract) for contract in at), finding
+
+
+def test_a_rule_is_not_said_to_apply_where_the_contract_is_silent():
+    fla = next(c for c in contracts() if "fla.ops.kda.chunk_kda" in c.paths)
+    assert applies("KDA001", fla)
+    assert not applies("KDA101", fla), "FLA copies a strided bias"
+    assert not applies("KDA404", fla), "FLA has no state pool"
+    assert not any(applies(code, fla) for code in ("KDA900", "KDA901"))
