@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 #: Words that are commands where they stand first: the functions of `commands`.
-COMMANDS = ("rule", "contracts", "clean")
+COMMANDS = ("rule", "contracts", "clean", "server")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -60,3 +60,10 @@ def clean(arguments: list[str]) -> int:
         return fail(f"{folder}: {error.strerror or error}")
     note(f"{'removed' if removed else 'there is no cache at'} {shown(folder)}")
     return CLEAN
+
+
+def server(arguments: list[str]) -> int:
+    """Serve an editor."""
+    from kdacheck.server import command
+
+    return command.run(arguments)
