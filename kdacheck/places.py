@@ -22,9 +22,21 @@ class Depends(NamedTuple):
     places: dict[str, str]
 
 
-@lru_cache(maxsize=65_536)
+#: Kernels that kdacheck brings along: they are read where it lies, wherever the project is.
+BUNDLED = "kdacheck.kernels"
+_ITSELF = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
 def place_of(root: str, path: str) -> Place | None:
     """The place of an import path below a folder, None for a path from outside."""
+    found = _below(root, path)
+    if found is None and path.startswith(f"{BUNDLED}."):
+        return _below(_ITSELF, path)
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _below(root: str, path: str) -> Place | None:
     parts = path.split(".")
     folder = root
     for index, part in enumerate(parts):
@@ -47,4 +59,4 @@ def place_of(root: str, path: str) -> Place | None:
 
 def forget() -> None:
     """Ask the file system anew where paths lead."""
-    place_of.cache_clear()
+    _below.cache_clear()

@@ -5,6 +5,7 @@ Each clause is plain data. A catalogue module attaches them as decorators; a rul
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, TypeAlias, dataclass_transform
 
 
@@ -321,6 +322,36 @@ Clause: TypeAlias = (
     | VFirst
     | Within
 )
+
+
+#: Fields of clauses that name parameters; the others name dimensions, texts and values.
+_NAMING = (
+    "but",
+    "by",
+    "caches",
+    "companions",
+    "cursors",
+    "flag",
+    "flags",
+    "indices",
+    "instead",
+    "long",
+    "operands",
+    "parameter",
+    "parameters",
+    "pool",
+    "short",
+    "states",
+    "tokens_of",
+    "unless",
+)
+
+
+def named_by(clause: Clause) -> Iterator[str]:
+    """The parameters that a clause names."""
+    for field in _NAMING:
+        value = getattr(clause, field, None)
+        yield from (value,) if isinstance(value, str) else value or ()
 
 
 def show(clause: Clause) -> str:

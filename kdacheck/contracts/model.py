@@ -19,6 +19,7 @@ from kdacheck.contracts.clauses import (
     Rings,
     States,
     Swallows,
+    named_by,
     show,
 )
 
@@ -100,6 +101,14 @@ class Contract:
 
     def first(self, kind: type[C]) -> C | None:
         return next(self.each(kind), None)
+
+    @property
+    def strangers(self) -> Iterator[tuple[Clause, str]]:
+        """(clause, name) for the names in clauses that are no parameter."""
+        for clause in self.clauses:
+            for name in named_by(clause):
+                if name not in self.by_name and name != "return":
+                    yield clause, name
 
     @cached_property
     def roles(self) -> dict[str, str]:

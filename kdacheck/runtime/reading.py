@@ -11,6 +11,7 @@ from typing import Any
 
 from kdacheck.contracts.clauses import Clause, Open
 from kdacheck.contracts.model import REQUIRED, Contract, Parameter, label
+from kdacheck.runtime.errors import Unusable
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -73,7 +74,7 @@ def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Si
         returns=returns,
         doc=inspect.getdoc(function) or "",
     )
-    _refuse_strangers(contract, clauses)
+    _refuse_strangers(contract)
     kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
     return Signature(
         contract,
@@ -90,39 +91,11 @@ def of_contract(contract: Contract, path: str = "") -> Signature:
     return Signature(contract, {}, takes_keywords=more, path=path)
 
 
-#: Fields of clauses that name parameters; the others name dimensions, texts and values.
-_NAMING = [
-    "by",
-    "companions",
-    "caches",
-    "cursors",
-    "flag",
-    "flags",
-    "indices",
-    "instead",
-    "long",
-    "operands",
-    "parameter",
-    "parameters",
-    "pool",
-    "short",
-    "states",
-    "tokens_of",
-    "unless",
-    "but",
-]
-
-
-def _refuse_strangers(contract: Contract, clauses: tuple[Clause, ...]) -> None:
-    for clause in clauses:
-        for field in _NAMING:
-            value = getattr(clause, field, None)
-            names = (value,) if isinstance(value, str) else value or ()
-            for name in names:
-                if name not in contract.by_name and name != "return":
-                    raise TypeError(
-                        f"{type(clause).__name__} names `{name}`, which is no parameter of {contract.name}"
-                    )
+def _refuse_strangers(contract: Contract) -> None:
+    for clause, name in contract.strangers:
+        raise Unusable(
+            f"{type(clause).__name__} names `{name}`, which is no parameter of {contract.name}"
+        )
 
 
 def _raw(annotation: Any) -> str:

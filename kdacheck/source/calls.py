@@ -10,7 +10,7 @@ import libcst as cst
 
 from kdacheck import contracts
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import judge, python_builtins, torch_modules
+from kdacheck.source import contracted, judge, python_builtins, torch_modules
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.expressions import subscript
 from kdacheck.source.functions import construct, expected_to_fail, run_function, unknown_call
@@ -121,7 +121,11 @@ def call_method(
             assert facts is not None
             return _tensor_method(interp, receiver, facts, name, arguments, node, state)
         case External(path):
-            return dispatch(interp, External(f"{path}.{name}"), arguments, node, state)
+            owner = interp.of_project(path) if path.rpartition(".")[2][:1].isupper() else None
+            callee: Value = External(f"{path}.{name}")
+            if isinstance(owner, Code) and owner.kind == "class":
+                callee = interp.attribute(owner, name, node, state)
+            return dispatch(interp, callee, arguments, node, state)
         case Table() | Items() | Repeated() | Literal():
             found = python_builtins.method(interp, receiver, name, arguments, state)
             return found if found is not None else unknown_call(interp, arguments, state)
@@ -351,6 +355,10 @@ def _external(
 ) -> Value:
     if path in interp.replaced:
         return unknown_call(interp, arguments, state)
+    if path.startswith("kdacheck."):
+        made = contracted.make(path, arguments)
+        if made is not None:
+            return made
     chosen = contracts.choose(path, interp.versions)
     if chosen is not None:
         # Kernels write operands, states and rings, but never offsets or slot lists: contents stay known.

@@ -145,7 +145,8 @@ def _scene(scene: Scene, module: Module, reasons: Mapping[str, str]) -> str:
     if release:
         lines.append(f"{INDENT}release   {release}, {reason}")
     versions = f" of {contract.package} {contract.versions}" if contract.versions else ""
-    lines.append(f"{INDENT}contract  `kdacheck contracts {scene.path}`{versions}")
+    where = f"`kdacheck contracts {scene.path}`" if contract.package else "its own decorator"
+    lines.append(f"{INDENT}contract  {where}{versions}")
     lines.append("")
     lines += _arguments(scene)
     lines.append("")

@@ -11,7 +11,7 @@ import libcst as cst
 from kdacheck.contracts.tags import BATCH_CUT
 from kdacheck.facts import Dim, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.facts.dims import add, at_least, floor_divide, multiply, serial, symbol
-from kdacheck.source import narrowing
+from kdacheck.source import annotations, narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Function, function, is_none
@@ -233,6 +233,9 @@ def _attribute(interp: Interpreter, node: cst.Attribute, state: State) -> Value:
 
 def _subscript(interp: Interpreter, node: cst.Subscript, state: State) -> Value:
     value = state.resolve(interp.evaluate(node.value, state))
+    alias = annotations.alias(interp, value, node, state)
+    if alias is not None:
+        return alias
     index = _index(interp, node.slice, state)
     return subscript(interp, value, index, node, state)
 
@@ -507,6 +510,8 @@ def _unary(interp: Interpreter, node: cst.UnaryOperation, state: State) -> Value
 def _binary(interp: Interpreter, node: cst.BinaryOperation, state: State) -> Value:
     left = state.resolve(interp.evaluate(node.left, state))
     right = state.resolve(interp.evaluate(node.right, state))
+    if annotations.is_annotation(left) or annotations.is_annotation(right):
+        return annotations.union(interp, node, state)
     return arithmetic(interp, _ARITHMETIC[type(node.operator)], left, right, node, state)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from kdacheck.facts import Dim, Literal, Unknown
-from kdacheck.source import statements
+from kdacheck.source import contracted, statements
 from kdacheck.source.frames import MAX_DEPTH, Frame
-from kdacheck.source.module import Definition, defaults_to_none, dotted, suite
+from kdacheck.source.module import Definition, defaults_to_none, dotted, harmless, suite
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial
 from kdacheck.source.state import State, any_of, forgotten, join, opaque, without_contents
 from kdacheck.source.values import UNKNOWN, AnyOf, Code, Items, Repeated, Table, Value
@@ -73,6 +74,33 @@ def run_function(
     receiver: Value | None = None,
 ) -> Value:
     """Follow a function of the project with the facts of one call."""
+    stated = target.stated
+    if stated is None:
+        return _follow(interp, target, arguments, state, node, receiver)
+    if target.definition is not None and "staticmethod" in target.definition.decorators:
+        receiver = None
+    call = contracted.judge_call(interp, stated, arguments, node, state, receiver)
+    value: Value = UNKNOWN
+    if not contracted.is_stub(target.body):
+        # a call that is refused runs nothing
+        with interp.quiet() if call.is_refused else nullcontext():
+            value = _follow(interp, target, arguments, state, node, receiver)
+    return (
+        contracted.returned(interp, stated, call, node, state)
+        if isinstance(value, Unknown)
+        else value
+    )
+
+
+def _follow(
+    interp: Interpreter,
+    target: Function,
+    arguments: Arguments,
+    state: State,
+    node: cst.CSTNode,
+    receiver: Value | None = None,
+) -> Value:
+    """Interpret the body of a function of the project."""
     caller, interp = interp, interp.home(target.module)
     definition = target.definition
     recursive = definition is not None and any(
@@ -85,7 +113,7 @@ def run_function(
         assert isinstance(node_def, cst.FunctionDef)
         if node_def.asynchronous is not None:
             return unknown_call(interp, arguments, state)
-        if not all(statements.harmless(d) for d in definition.decorators):
+        if not all(harmless(d) for d in definition.decorators):
             return unknown_call(interp, arguments, state)
         (interp.called_to_fail if state.muted else interp.called).add(definition)
     frame = interp.new_frame(target.name, _closure(interp, target))

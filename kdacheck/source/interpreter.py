@@ -14,8 +14,10 @@ from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
 from kdacheck.facts.tensors import ASPECTS
 from kdacheck.source import (
+    annotations,
     boundaries,
     calls,
+    contracted,
     expressions,
     functions,
     provenance,
@@ -23,6 +25,7 @@ from kdacheck.source import (
     statements,
 )
 from kdacheck.source import torch_semantics as torch
+from kdacheck.source.contracted import Stated
 from kdacheck.source.frames import Frame, Loop
 from kdacheck.source.module import Definition, Module, defaults_to_none, dotted, suite
 from kdacheck.source.objects import Arguments, Class, Function, Instance, is_none
@@ -76,6 +79,7 @@ class Interpreter:
         #: Dotted paths of things outside the file that it replaces: a kernel by a mock, say.
         self.replaced: set[str] = set()
         self.defaults: dict[Definition, dict[str, Value]] = {}
+        self.stated: dict[Definition, Stated] = {}
         self.root: Definition | None = None
         #: Functions called where an exception is expected, and functions called elsewhere.
         self.called_to_fail: set[Definition] = set()
@@ -224,7 +228,7 @@ class Interpreter:
 
     def _from_star(self, name: str) -> Value | None:
         for base in self.star_imports:
-            if f"{base}.{name}" in paths():
+            if f"{base}.{name}" in paths() or contracted.is_clause(f"{base}.{name}"):
                 return External(f"{base}.{name}")
         return None
 
@@ -520,9 +524,12 @@ class Interpreter:
             if any(d.name == name for d in each.definition.children):
                 break
         method = cls.method(name)
-        if method is not None:
-            return Code("unbound", self.function_of(method[1], method[0]))
-        return UNKNOWN
+        if method is None:
+            return UNKNOWN
+        function = self.function_of(method[1], method[0])
+        if "classmethod" in method[1].decorators:
+            return Code("method", function, Code("class", cls))
+        return Code("unbound", function)
 
     def _super_attribute(self, cls: Class, instance: Value, name: str, state: State) -> Value:
         for base in cls.lineage()[1:]:
@@ -577,6 +584,7 @@ class Interpreter:
             0,
             definition,
             self.defaults.get(definition, {}),
+            self.stated.get(definition),
         )
 
     def make_class(self, node: cst.ClassDef, state: State) -> Code:
@@ -680,7 +688,7 @@ class Interpreter:
         dims: dict[str, Dim] | None = None,
         where: cst.CSTNode | None = None,
     ) -> Value:
-        text = _annotation_text(node)
+        text = annotations.text_of(self, node, state)
         if text is None:
             return unknown
         handle = unknown.handle or new_handle()
@@ -783,19 +791,3 @@ def _is_code(value: Value) -> bool:
 
 def where_name(node: cst.CSTNode | None) -> str:
     return node.name.value if isinstance(node, cst.Param) else ""
-
-
-_EMPTY = cst.Module([])
-
-
-def _annotation_text(node: cst.BaseExpression) -> str | None:
-    match node:
-        case cst.Name(value):
-            return value
-        case cst.SimpleString() | cst.ConcatenatedString():
-            value = node.evaluated_value
-            return value if isinstance(value, str) else None
-        case cst.Attribute() | cst.Subscript() | cst.BinaryOperation():
-            return _EMPTY.code_for_node(node)
-        case _:
-            return None

@@ -85,7 +85,7 @@ def judge(
     state: State,
 ) -> Value:
     """Report what every execution with the known facts does wrong in one call; what the call returns."""
-    bound = _bind(contract, arguments)
+    bound = bind(contract, arguments)
     if interp.run.frames and interp.run.frames[0].definition is not None:
         interp.run.reached.add(interp.run.frames[0].definition)
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
@@ -97,16 +97,15 @@ def judge(
     return boundaries.returned(interp, contract, bound.given, node, whole, tag)
 
 
-def _report(
+def each_call(
     interp: Interpreter,
-    path: str,
     contract: Contract,
     version: str,
-    bound: _Bound,
-    node: cst.CSTNode,
+    bound: Bound,
     state: State,
-    wired: boundaries.Wired | None,
-) -> None:
+    notes: Mapping[str, str],
+) -> list[Call]:
+    """A call by each combination of the alternatives of its arguments."""
     choices: dict[str, tuple[Fact, ...]] = {}
     for name, argument in bound.given.items():
         choices[name] = _facts(interp, contract, name, argument.value, state)
@@ -119,8 +118,7 @@ def _report(
         if combinations * len(options) > MAX_COMBINATIONS:
             choices[name] = (Unknown(all(_is_something(o) for o in options)),)
         combinations *= len(choices[name])
-    notes = _notes(interp, contract, bound, wired)
-    calls = [
+    return [
         Call(
             contract=contract,
             arguments=dict(zip(choices, picked, strict=True)),
@@ -133,6 +131,20 @@ def _report(
         )
         for picked in itertools.product(*choices.values())
     ]
+
+
+def _report(
+    interp: Interpreter,
+    path: str,
+    contract: Contract,
+    version: str,
+    bound: Bound,
+    node: cst.CSTNode,
+    state: State,
+    wired: boundaries.Wired | None,
+) -> None:
+    notes = _notes(interp, contract, bound, wired)
+    calls = each_call(interp, contract, version, bound, state, notes)
     scene = Scene(
         path,
         contract,
@@ -213,7 +225,7 @@ def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, stat
 
 
 def _notes(
-    interp: Interpreter, contract: Contract, bound: _Bound, wired: boundaries.Wired | None
+    interp: Interpreter, contract: Contract, bound: Bound, wired: boundaries.Wired | None
 ) -> dict[str, str]:
     """What the function around a call tells of its boundaries: dropped here, or overwritten before."""
     law = contract.first(Boundaries)
@@ -253,7 +265,9 @@ def everywhere(rule: Rule, calls: list[Call]) -> list[Violation]:
 
 
 @dataclass
-class _Bound:
+class Bound:
+    """The arguments of a call by parameter. maybe: those passed on some paths only. unknown: by unknown keywords."""
+
     given: dict[str, Argument]
     maybe: dict[str, Argument]
     positional: dict[str, int]
@@ -262,7 +276,8 @@ class _Bound:
     extra: int
 
 
-def _bind(contract: Contract, arguments: Arguments) -> _Bound:
+def bind(contract: Contract, arguments: Arguments) -> Bound:
+    """The arguments of a call by the parameters of a contract."""
     given: dict[str, Argument] = {}
     positions: dict[str, int] = {}
     named = contract.by_name
@@ -279,10 +294,10 @@ def _bind(contract: Contract, arguments: Arguments) -> _Bound:
     maybe = {k: a for k, a in arguments.maybe.items() if k in named and k not in given}
     extra = max(0, len(arguments.positional) - len(contract.positional))
     complete = not (arguments.open_positional or arguments.open_keywords)
-    return _Bound(given, maybe, positions, unknown, complete, extra)
+    return Bound(given, maybe, positions, unknown, complete, extra)
 
 
-def _node_of(violation: Violation, bound: _Bound, call: cst.CSTNode) -> cst.CSTNode:
+def _node_of(violation: Violation, bound: Bound, call: cst.CSTNode) -> cst.CSTNode:
     argument = None
     if violation.keyword is not None:
         argument = bound.unknown.get(violation.keyword) or bound.given.get(violation.keyword)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -13,12 +13,15 @@ from kdacheck.source.module import Definition, Module
 from kdacheck.source.state import any_of
 from kdacheck.source.values import Code, Literal, Unknown, Value
 
+if TYPE_CHECKING:
+    from kdacheck.source.contracted import Stated
+
 _serial = itertools.count(1)
 
 
 @dataclass(eq=False)
 class Function:
-    """A function or lambda with the names it closes over."""
+    """A function or lambda with the names it closes over. `stated`: the contract of a function that has one."""
 
     module: Module
     params: cst.Parameters
@@ -28,6 +31,7 @@ class Function:
     frame: int
     definition: Definition | None = None
     defaults: Mapping[str, Value] = field(default_factory=dict)
+    stated: Stated | None = None
 
     @property
     def is_lambda(self) -> bool:

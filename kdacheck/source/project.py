@@ -146,6 +146,10 @@ def _is_telling(filename: str, reading: int, name: str) -> bool:
     for node in _top_level(tree):
         match node:
             case ast.FunctionDef() | ast.ClassDef() if node.name == name:
+                if b"kdacheck" in data and any(
+                    getattr(inner, "decorator_list", ()) for inner in (node, *node.body)
+                ):
+                    return True
                 lines = data.split(b"\n")[node.lineno - 1 : node.end_lineno]
                 segment = b"\n".join(lines)
                 short = len(lines) <= MAX_LINES

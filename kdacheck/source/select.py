@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 from kdacheck import contracts
 from kdacheck.contracts.model import telling_name
+from kdacheck.places import BUNDLED
 
 #: Every contracted name contains one of these; a plain search for a few short strings is far faster than a pattern.
 STEMS = (
@@ -37,8 +38,16 @@ def _pattern() -> re.Pattern[bytes]:
 
 
 def may_matter(data: bytes) -> bool:
-    """Whether a file mentions a contracted callee at all."""
-    return any(stem in data for stem in STEMS) and _pattern().search(data) is not None
+    """Whether a file mentions a contracted callee at all, or may put a contract on a function of its own."""
+    if any(stem in data for stem in STEMS) and _pattern().search(data) is not None:
+        return True
+    return _ITSELF in data and _IMPORTS_ITSELF.search(data) is not None
+
+
+#: A contract is made, and the bundled kernels are reached, by importing kdacheck.
+_ITSELF = b"kdacheck"
+_IMPORTS_ITSELF = re.compile(rb"\b(?:import|from)[ \t]+kdacheck\b")
+OWN_MODULES = frozenset(("kdacheck", "kdacheck.clauses", BUNDLED))
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +71,7 @@ def may_import(data: bytes, module_name: str, exports: frozenset[str] = frozense
 
     exports: import paths of functions and classes of the project that reach one.
     """
-    prefixes = _prefixes()
+    prefixes = _prefixes() | OWN_MODULES
     if exports:
         modules = _modules(exports)
         prefixes = prefixes | modules | {base.rpartition(".")[0] for base in modules}
@@ -257,15 +266,21 @@ CHANGING = frozenset(
 
 
 class _Outliner:
-    """Collects, per definition, the names and attributes it uses outside nested definitions."""
+    """Collects, per definition, the names and attributes it uses outside nested definitions.
+
+    seeds: names that lead to a contracted callee. handed_on: those of them that other files may import from here.
+    makers: names that lead to what makes contracts.
+    """
 
     def __init__(self, module_name: str, exports: frozenset[str] = frozenset()) -> None:
         self.module_name = module_name
         self.exports = exports
         self.definitions = [_Definition(0, "", -1, False)]
         self.seeds: set[str] = set()
-        #: Kernels and wrappers that the file imports by name, so that others can import them from it.
+        self.makers: set[str] = set()
         self.handed_on: set[str] = set()
+        #: (definition, names in what is called as its decorator).
+        self.decorated: list[tuple[int, set[str]]] = []
         #: (names assigned, names in the value that are not merely called), for every assignment that may keep a callee.
         self.kept: list[tuple[set[str], set[str]]] = []
 
@@ -286,6 +301,8 @@ class _Outliner:
                     if names and self.definitions[place].is_class:
                         self.definitions[number].receiver = names[0]
                 outer = [*current.decorator_list]
+                if outer:
+                    self.decorated.append((number, {n for d in outer for n in _called(d)}))
                 if isinstance(current, ast.ClassDef):
                     outer += current.bases
                 stack.extend((child, place) for child in outer)
@@ -315,15 +332,29 @@ class _Outliner:
             names |= {t.id for t in targets if isinstance(t, ast.Name)}
         if names and node.value is not None:
             self.kept.append((names, set(_handed_on(node.value))))
+        if isinstance(node.value, ast.Call) and place == 0 and self.makers & _called(node.value):
+            self.makers |= names
+            self.handed_on |= names
+
+    def contracted(self) -> set[int]:
+        """The functions that carry a contract of their own, by the names of their decorators."""
+        makers = self.makers | self.seeds
+        return {number for number, names in self.decorated if names & makers}
 
     def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
         known, prefixes = contracts.paths(), _prefixes()
         if isinstance(node, ast.Import):
             for alias in node.names:
+                name = (alias.asname or alias.name).split(".")[0]
                 if alias.name in prefixes or alias.name in _modules(self.exports):
-                    self.seeds.add((alias.asname or alias.name).split(".")[0])
+                    self.seeds.add(name)
+                if alias.name in OWN_MODULES:
+                    (self.seeds if alias.name == BUNDLED else self.makers).add(name)
             return
         base = absolute(node.module, node.level, self.module_name)
+        if base in OWN_MODULES:
+            found = self.seeds if base == BUNDLED else self.makers
+            found.update(alias.asname or alias.name for alias in node.names)
         for alias in node.names:
             path = f"{base}.{alias.name}"
             if alias.name == "*" and base in prefixes:
@@ -333,6 +364,16 @@ class _Outliner:
                 self.handed_on.add(alias.asname or alias.name)
             elif path in prefixes or path in _modules(self.exports):
                 self.seeds.add(alias.asname or alias.name)
+
+
+def _called(decorator: ast.expr) -> set[str]:
+    """The names in what a decorator, or a call, is made by: `a.b` of `@a.b(...)`."""
+    node = decorator.func if isinstance(decorator, ast.Call) else decorator
+    found: set[str] = set()
+    while isinstance(node, ast.Attribute):
+        found.add(node.attr)
+        node = node.value
+    return found | {node.id} if isinstance(node, ast.Name) else found
 
 
 def _handed_on(value: ast.expr) -> Iterator[str]:
@@ -370,6 +411,10 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
         seeds = seeds | {"get_kernel"}
     reaching: set[int] = set()
     names = set(seeds)
+    for number in outliner.contracted():
+        around = list(_names_around(definitions, number))
+        names.update(around)
+        outliner.handed_on.update(around[-1:])
     while True:
         for kept, values in outliner.kept:
             if values & names:
@@ -379,18 +424,25 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
             break
         reaching |= grown
         for number in grown:
-            # A method's name reaches its class, and a constructor gives its class away.
-            d = definitions[number]
-            while d.number > 0:
-                if not (d.owner > 0 and definitions[d.owner].is_class and _is_common(d.name)):
-                    names.add(d.name)
-                d = definitions[d.owner]
+            names.update(_names_around(definitions, number))
     # A nested function is interpreted with what its maker left it.
     for d in reversed(definitions):
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
     changes = _changes(definitions)
     return Outline(frozenset(reaching), changes, frozenset(outliner.handed_on))
+
+
+def _names_around(definitions: Sequence[_Definition], number: int) -> Iterator[str]:
+    """The names by which a definition is reached: its own, and those of what it stands in.
+
+    A method's name reaches its class, and a constructor gives its class away.
+    """
+    d = definitions[number]
+    while d.number > 0:
+        if not (d.owner > 0 and definitions[d.owner].is_class and _is_common(d.name)):
+            yield d.name
+        d = definitions[d.owner]
 
 
 def _is_common(name: str) -> bool:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import boundaries, judge, narrowing
+from kdacheck.source import boundaries, contracted, judge, narrowing
+from kdacheck.source.annotations import is_annotation
 from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
 from kdacheck.source.module import (
     EXPECTING,
     Suite,
     assigned_targets,
     dotted,
+    harmless,
     looped_names,
     small_statements,
     suite,
@@ -641,70 +643,28 @@ def _define(interp: Interpreter, node: cst.FunctionDef, state: State) -> State:
             interp.defaults_of(node.params, state),
         )
     )
+    stated = None
     if definition is not None:
         interp.defaults[definition] = dict(made.target.defaults)
+        if node.decorators:
+            stated = contracted.of_definition(interp, node, definition, state)
+        if stated is not None:
+            made.target.stated = interp.stated[definition] = stated
     interp.frame.made.append(made.target)
     interp.defined(made, state)
-    value: Value = made
-    for decorator in reversed(node.decorators):
-        if not harmless(dotted(decorator.decorator)):
-            value = UNKNOWN
-    state.names[node.name.value] = value
+    known = stated is not None or all(harmless(dotted(d.decorator)) for d in node.decorators)
+    state.names[node.name.value] = made if known else UNKNOWN
     return state
-
-
-#: Decorators that leave a function what it is, as far as its calls are concerned.
-HARMLESS = frozenset(
-    [
-        "staticmethod",
-        "classmethod",
-        "property",
-        "abstractmethod",
-        "override",
-        "overload",
-        "cached_property",
-        "lru_cache",
-        "cache",
-        "wraps",
-        "fixture",
-        "no_grad",
-        "inference_mode",
-        "enable_grad",
-        "compile",
-        "disable",
-        "allow_in_graph",
-        "ignore",
-        "export",
-        "torch_compile_disable",
-        "parametrize",
-        "skipif",
-        "skip",
-        "xfail",
-        "usefixtures",
-        "slow",
-        "cuda",
-        "gpu",
-        "jaxtyped",
-        "beartype",
-        "typechecked",
-        "contract",
-        "no_type_check",
-        "final",
-        "record_function",
-        "custom_op",
-        "nvtx_annotate",
-        "support_torch_compile",
-        "torch_compile",
-    ]
-)
-
-
-def harmless(name: str) -> bool:
-    return name.rpartition(".")[2] in HARMLESS or ".mark." in f".{name}."
 
 
 def _define_class(interp: Interpreter, node: cst.ClassDef, state: State) -> State:
     state.names[node.name.value] = interp.make_class(node, state)
+    return state
+
+
+def _type_alias(interp: Interpreter, node: cst.TypeAlias, state: State) -> State:
+    value = interp.evaluate(node.value, state)
+    state.names[node.name.value] = value if is_annotation(value) else UNKNOWN
     return state
 
 
@@ -736,6 +696,7 @@ _HANDLERS: dict[type, Callable[[Any, Any, State], State | None]] = {
     cst.ImportFrom: _import_from,
     cst.FunctionDef: _define,
     cst.ClassDef: _define_class,
+    cst.TypeAlias: _type_alias,
     cst.Global: _global,
     cst.Nonlocal: _global,
 }
