@@ -1,48 +1,23 @@
-"""Settings: `[tool.kdacheck]` of the nearest pyproject.toml, and what the command line puts on top."""
+"""Settings: `[tool.kdacheck]` of the nearest pyproject.toml, what it extends, and what the command line puts on top."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kdacheck.keys import (
+    DEFAULT_EXCLUDE,
+    KEYS,
+    ConfigError,
+    check_selectors,
+    check_table,
+    kind_of,
+)
 from kdacheck.patterns import Patterns
 
-DEFAULT_EXCLUDE = (
-    ".bzr",
-    ".direnv",
-    ".eggs",
-    ".git",
-    ".git-rewrite",
-    ".hg",
-    ".ipynb_checkpoints",
-    ".kdacheck_cache",
-    ".mypy_cache",
-    ".nox",
-    ".pants.d",
-    ".pyenv",
-    ".pytest_cache",
-    ".pytype",
-    ".ruff_cache",
-    ".svn",
-    ".tox",
-    ".venv",
-    ".vscode",
-    "__pypackages__",
-    "_build",
-    "buck-out",
-    "build",
-    "dist",
-    "node_modules",
-    "site-packages",
-    "venv",
-)
-
-
-class ConfigError(Exception):
-    """A configuration that cannot be used; the message names the file and the key."""
+COMMAND_LINE = "command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +42,57 @@ def _specificity(selectors: Iterable[str], code: str, name: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Rooted:
+    """Patterns that may start at a folder above the one that paths are relative to; `way` leads down from there."""
+
+    patterns: Patterns
+    way: str = ""
+
+    def match(self, path: str) -> bool | None:
+        return self.patterns.match(self.way + path)
+
+    def covers(self, path: str) -> bool:
+        return self.patterns.covers(self.way + path)
+
+
+@dataclass(frozen=True, slots=True)
+class PerFile:
+    """Rules that are off in the files that patterns cover, or in all others."""
+
+    patterns: Rooted
+    selectors: tuple[str, ...]
+    others: bool = False
+
+    def speaks_of(self, path: str) -> bool:
+        return self.patterns.covers(path) is not self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place that settings are written in.
+
+    name: a path, or COMMAND_LINE. folder: where its patterns start. home: where its paths start.
+    """
+
+    name: str
+    folder: str
+    home: str
+    table: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds for the files of one folder."""
+    """What holds for the files of one folder. sources: where it is written, the stronger later."""
 
     root: str
     layers: tuple[Layer, ...] = ()
-    per_file_ignores: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
-    exclude: tuple[Patterns, ...] = (Patterns(DEFAULT_EXCLUDE),)
+    per_file_ignores: tuple[PerFile, ...] = ()
+    exclude: tuple[Rooted, ...] = (Rooted(Patterns(DEFAULT_EXCLUDE)),)
     respect_gitignore: bool = True
     likely: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    baseline: str | None = None
+    sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
 
     def selects(self, code: str, name: str) -> bool:
         """Whether the rule is on. Of two selectors the longer wins; of equals, `ignore`."""
@@ -98,9 +114,9 @@ class Settings:
         relative = relative_to(self.root, path) or os.path.basename(path)
         return tuple(
             selector
-            for patterns, selectors in self.per_file_ignores
-            if patterns.covers(relative)
-            for selector in selectors
+            for entry in self.per_file_ignores
+            if entry.speaks_of(relative)
+            for selector in entry.selectors
         )
 
     def rule_filter(self, path: str) -> Callable[[str, str], bool]:
@@ -128,7 +144,7 @@ def _same_drive(root: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """The choices of one command line."""
+    """The choices of one command line. baseline: "" for none, whatever the files say."""
 
     config: str | None = None
     isolated: bool = False
@@ -141,6 +157,31 @@ class Overrides:
     respect_gitignore: bool | None = None
     likely: bool = False
     force_exclude: bool = False
+    extend_per_file_ignores: tuple[tuple[str, str], ...] = ()
+    baseline: str | None = None
+
+    def table(self) -> dict[str, Any]:
+        """The same, as the table of a file that says it."""
+        said: dict[str, Any] = {
+            "select": self.select,
+            "extend-select": self.extend_select or None,
+            "ignore": self.ignore or None,
+            "per-file-ignores": _by_pattern(self.per_file_ignores),
+            "extend-per-file-ignores": _by_pattern(self.extend_per_file_ignores),
+            "exclude": self.exclude,
+            "extend-exclude": self.extend_exclude or None,
+            "respect-gitignore": self.respect_gitignore,
+            "likely": self.likely or None,
+            "baseline": self.baseline,
+        }
+        return {key: value for key, value in said.items() if value is not None}
+
+
+def _by_pattern(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]] | None:
+    found: dict[str, tuple[str, ...]] = {}
+    for pattern, selector in pairs:
+        found[pattern] = (*found.get(pattern, ()), selector)
+    return found or None
 
 
 class Configuration:
@@ -149,19 +190,20 @@ class Configuration:
     def __init__(self, overrides: Overrides | None = None) -> None:
         self.overrides = overrides or Overrides()
         self._folders: dict[str, Settings] = {}
-        given = self.overrides
-        for option, selectors in (
-            ("--select", given.select or ()),
-            ("--extend-select", given.extend_select),
-            ("--ignore", given.ignore),
-            ("--per-file-ignores", tuple(selector for _, selector in given.per_file_ignores)),
-        ):
-            _check_selectors(selectors, f"{option}")
-        self.fallback = self._effective({}, os.getcwd())
+        self._given = self.overrides.table()
+        for key in ("select", "extend-select", "ignore"):
+            check_selectors(self._given.get(key, ()), f"--{key}")
+        for key in ("per-file-ignores", "extend-per-file-ignores"):
+            for selectors in self._given.get(key, {}).values():
+                check_selectors(selectors, f"--{key}")
+        here = os.getcwd()
+        self.fallback = self._effective((), here)
         self.fixed: Settings | None = None
-        if given.config is not None:
-            self.fixed = self._effective(_read_given(given.config), os.getcwd())
-        elif given.isolated:
+        given = self.overrides.config
+        if given is not None:
+            own = Source(given, here, _folder_of(given), _read_given(given))
+            self.fixed = self._effective((*_extended(own, (_real(given),)), own), here)
+        elif self.overrides.isolated:
             self.fixed = self.fallback
 
     def of_folder(self, folder: str) -> Settings:
@@ -207,49 +249,99 @@ class Configuration:
         if b"kdacheck" not in data:
             return None
         table = _tool_table(path, data)
-        return (
-            None
-            if table is None
-            else self._effective(_checked(path, "tool.kdacheck.", table), folder)
-        )
+        if table is None:
+            return None
+        own = Source(path, folder, folder, check_table(path, "tool.kdacheck.", table))
+        return self._effective((*_extended(own, (_real(path),)), own), folder)
 
-    def _effective(self, table: dict[str, Any], root: str) -> Settings:
-        given = self.overrides
-        layers = []
-        if "select" in table or "ignore" in table:
-            select = table.get("select")
-            layers.append(
-                Layer(None if select is None else tuple(select), (), tuple(table.get("ignore", ())))
-            )
-        if given.select is not None or given.extend_select or given.ignore:
-            layers.append(Layer(given.select, given.extend_select, given.ignore))
+    def _effective(self, files: tuple[Source, ...], root: str) -> Settings:
+        sources = files
+        if self._given:
+            sources = (*files, Source(COMMAND_LINE, root, os.getcwd(), self._given))
 
-        per_file: dict[str, tuple[str, ...]] = {
-            pattern: tuple(codes) for pattern, codes in table.get("per-file-ignores", {}).items()
-        }
-        if given.per_file_ignores:
-            per_file = {}
-            for pattern, selector in given.per_file_ignores:
-                per_file[pattern] = (*per_file.get(pattern, ()), selector)
+        def strongest(key: str) -> tuple[Any, Source | None]:
+            for source in reversed(sources):
+                if key in source.table:
+                    return source.table[key], source
+            return KEYS[key].default, None
 
-        exclude = given.exclude
-        if exclude is None:
-            exclude = tuple(table.get("exclude", DEFAULT_EXCLUDE))
-        extra = (*table.get("extend-exclude", ()), *given.extend_exclude)
-        respect = given.respect_gitignore
-        if respect is None:
-            respect = table.get("respect-gitignore", True)
+        def rooted(lines: Iterable[str], source: Source | None) -> Rooted:
+            return Rooted(Patterns(lines), _way(source.folder, root) if source else "")
+
+        exclude, of_exclude = strongest("exclude")
+        patterns = [(exclude, of_exclude)]
+        patterns += [(source.table.get("extend-exclude", ()), source) for source in sources]
+        per_file = [strongest("per-file-ignores")]
+        per_file += [
+            (source.table.get("extend-per-file-ignores", {}), source) for source in sources
+        ]
+        baseline, of_baseline = strongest("baseline")
+        if baseline and of_baseline is not None:
+            baseline = os.path.normpath(os.path.join(of_baseline.home, baseline))
+        versions: dict[str, str] = {}
+        for source in sources:
+            versions.update(source.table.get("versions", {}))
         return Settings(
             root=root,
-            layers=tuple(layers),
+            layers=tuple(layer for layer in map(_layer, sources) if layer != Layer()),
             per_file_ignores=tuple(
-                (Patterns((pattern,)), codes) for pattern, codes in per_file.items()
+                PerFile(
+                    rooted((pattern.removeprefix("!"),), source),
+                    tuple(selectors),
+                    pattern.startswith("!"),
+                )
+                for table, source in per_file
+                for pattern, selectors in table.items()
             ),
-            exclude=tuple(Patterns(lines) for lines in (exclude, extra) if lines),
-            respect_gitignore=respect,
-            likely=given.likely or table.get("likely", False),
-            versions=dict(table.get("versions", {})),
+            exclude=tuple(rooted(lines, source) for lines, source in patterns if lines),
+            respect_gitignore=strongest("respect-gitignore")[0],
+            likely=strongest("likely")[0],
+            versions=versions,
+            baseline=baseline or None,
+            sources=sources,
         )
+
+
+def _layer(source: Source) -> Layer:
+    table = source.table
+    select = table.get("select")
+    return Layer(
+        None if select is None else tuple(select),
+        tuple(table.get("extend-select", ())),
+        tuple(table.get("ignore", ())),
+    )
+
+
+def _way(folder: str, root: str) -> str:
+    """The way down from a folder to the root; none where it does not lie above: its patterns start at the root then."""
+    way = relative_to(folder, root)
+    return "" if way is None else way + "/"
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+def _folder_of(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))
+
+
+def _extended(source: Source, chain: tuple[str, ...]) -> Iterator[Source]:
+    """The files that a file extends, the weaker first. chain: what led here."""
+    given = source.table.get("extend")
+    if given is None:
+        return
+    path = os.path.normpath(os.path.join(source.home, given))
+    if _real(path) in chain:
+        raise ConfigError(f"{source.name}: `extend` leads back to {path}")
+    try:
+        table = _read_given(path)
+    except ConfigError as error:
+        raise ConfigError(f"{source.name}: `extend`: {error}") from None
+    folder = os.path.dirname(path)
+    base = Source(path, folder, folder, table)
+    yield from _extended(base, (*chain, _real(path)))
+    yield base
 
 
 def _read_given(path: str) -> dict[str, Any]:
@@ -259,11 +351,11 @@ def _read_given(path: str) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from None
     if os.path.basename(path) != "pyproject.toml":
-        return _checked(path, "", _parsed(path, data))
+        return check_table(path, "", _parsed(path, data))
     table = _tool_table(path, data)
     if table is None:
         raise ConfigError(f"{path}: there is no [tool.kdacheck] table")
-    return _checked(path, "tool.kdacheck.", table)
+    return check_table(path, "tool.kdacheck.", table)
 
 
 def _parsed(path: str, data: bytes) -> dict[str, Any]:
@@ -273,115 +365,13 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply") from None
 
 
 def _tool_table(path: str, data: bytes) -> dict[str, Any] | None:
     tool = _parsed(path, data).get("tool")
     table = tool.get("kdacheck") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: `tool.kdacheck` must be a table, not {_kind(table)}")
+        raise ConfigError(f"{path}: `tool.kdacheck` must be a table, not {kind_of(table)}")
     return table
-
-
-def _kind(value: object) -> str:
-    names = {bool: "a boolean", str: "a string", int: "an integer", float: "a float"}
-    names |= {list: "an array", dict: "a table"}
-    return names.get(type(value), "a date or time")
-
-
-def _strings(where: str, value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise ConfigError(f"{where} must be an array of strings, not {_kind(value)}")
-    for item in value:
-        if not isinstance(item, str):
-            raise ConfigError(f"{where} must be an array of strings, but holds {_kind(item)}")
-    return value
-
-
-def _selectors(where: str, value: object) -> None:
-    _check_selectors(_strings(where, value), where)
-
-
-def _codes_by_pattern(where: str, value: object) -> None:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where} must be a table of pattern to rules, not {_kind(value)}")
-    for pattern, codes in value.items():
-        _selectors(f'{where}."{pattern}"', codes)
-
-
-def _boolean(where: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{where} must be true or false, not {_kind(value)}")
-
-
-def _versions(where: str, value: object) -> None:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where} must be a table of library to version, not {_kind(value)}")
-    from kdacheck.contracts.versions import NEWEST
-
-    for library, version in value.items():
-        if library not in NEWEST:
-            import difflib
-
-            close = difflib.get_close_matches(library, NEWEST, n=1, cutoff=0.4)
-            hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(NEWEST)}"
-            raise ConfigError(f"{where} speaks of no library that is known: `{library}` ({hint})")
-        if not isinstance(version, str):
-            raise ConfigError(
-                f'{where}.{library} must be a string such as "0.6.0", not {_kind(version)}'
-            )
-        if not re.fullmatch(r"\d+(\.\d+)*([.+-]?[A-Za-z0-9]+)*", version):
-            raise ConfigError(f'{where}.{library} must be one version such as "0.6.0": {version!r}')
-
-
-_KEYS: dict[str, Callable[[str, object], object]] = {
-    "select": _selectors,
-    "ignore": _selectors,
-    "per-file-ignores": _codes_by_pattern,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "respect-gitignore": _boolean,
-    "likely": _boolean,
-    "versions": _versions,
-}
-
-
-def _checked(path: str, prefix: str, table: dict[str, Any]) -> dict[str, Any]:
-    for key, value in table.items():
-        check = _KEYS.get(key)
-        if check is None:
-            import difflib
-
-            close = difflib.get_close_matches(key, _KEYS, n=1)
-            hint = f"; did you mean `{close[0]}`?" if close else f" (known: {', '.join(_KEYS)})"
-            raise ConfigError(f"{path}: unknown key `{prefix}{key}`{hint}")
-        try:
-            check(f"`{prefix}{key}`", value)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from None
-    return table
-
-
-def known_rules() -> dict[str, str]:
-    """Code to name of every rule there is."""
-    from kdacheck.rules import catalogue
-
-    return {rule.code: rule.name for rule in catalogue()}
-
-
-def _check_selectors(selectors: Iterable[str], where: str) -> None:
-    selectors = tuple(selectors)
-    if not selectors:
-        return
-    rules = known_rules()
-    names = frozenset(rules.values())
-    for selector in selectors:
-        if selector == "ALL" or selector in names:
-            continue
-        if selector and any(code.startswith(selector) for code in rules):
-            continue
-        import difflib
-
-        close = difflib.get_close_matches(selector, [*rules, *names], n=1)
-        hint = f"; did you mean `{close[0]}`?" if close else ""
-        raise ConfigError(f"{where}: there is no rule `{selector}`{hint}")

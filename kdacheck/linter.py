@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdacheck import suppressions
-from kdacheck.config import Configuration, Overrides, Settings, known_rules
+from kdacheck.config import Configuration, Overrides, Settings
 from kdacheck.discovery import discover
 from kdacheck.finding import Finding, Position
+from kdacheck.keys import known_rules
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -44,6 +45,7 @@ class Result:
 
     exports: import paths by which files hand a kernel on to other files.
     followed: the other files of the project that were asked for on the way.
+    checked: the files that were read, with their settings. known: findings left out as the baseline knows them.
     fixed: findings that fixing removed. refused: findings whose fix did not hold, with why.
     texts: path -> (text before, text after) of the files that fixing changed.
     """
@@ -53,6 +55,8 @@ class Result:
     errors: list[str] = field(default_factory=list)
     exports: frozenset[str] = frozenset()
     followed: set[str] = field(default_factory=set)
+    checked: list[tuple[str, Settings]] = field(default_factory=list)
+    known: list[Finding] = field(default_factory=list)
     fixed: list[Finding] = field(default_factory=list)
     refused: list[tuple[Finding, str]] = field(default_factory=list)
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
@@ -74,13 +78,21 @@ def lint(
     *,
     jobs: int | None = None,
     cache: Cache | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Check files and folders. Raises ConfigError for settings that cannot be used."""
+    """Check files and folders. Raises ConfigError for settings that cannot be used.
+
+    progress: told, whenever one of them grows, how many files were read and how many were analysed.
+    """
     configuration = settings if isinstance(settings, Configuration) else Configuration(settings)
     result = Result()
     jobs = _job_limit() if jobs is None else jobs
-    files: list[tuple[str, Settings]] = []
+    files = result.checked
     outcomes: dict[str, Outcome] = {}
+
+    def tell() -> None:
+        if progress is not None:
+            progress(result.files, len(outcomes))
 
     def check_all(candidates: Iterator[Candidate]) -> None:
         pending: dict[str, Candidate] = {}
@@ -88,10 +100,11 @@ def lint(
             candidates = _not_cached(candidates, cache, outcomes, pending)
         for path, outcome in _outcomes(candidates, jobs):
             outcomes[path] = outcome
+            tell()
             if cache is not None:
                 cache.keep(pending[path], outcome)
 
-    check_all(_candidates(paths, configuration, result, files, cache))
+    check_all(_candidates(paths, configuration, result, cache, tell))
     known: frozenset[str] = frozenset()
     for _ in range(ROUNDS):
         exports = known.union(*(outcome.exports for outcome in outcomes.values()))
@@ -175,7 +188,7 @@ def lint_text(
     project: what linting the files around it gave, by the same kind of name, for a verdict as among them.
     """
     settings = configuration.of_folder(os.path.dirname(filename) or os.curdir)
-    result = Result(files=1)
+    result = Result(files=1, checked=[(filename, settings)])
     if configuration.overrides.force_exclude and settings.excludes(filename):
         return Result()
     from kdacheck.source import may_matter
@@ -299,11 +312,13 @@ def _candidates(
     paths: Iterable[str],
     configuration: Configuration,
     result: Result,
-    files: list[tuple[str, Settings]],
     cache: Cache | None,
+    tell: Callable[[], None],
 ) -> Iterator[Candidate]:
+    files = result.checked
     for path, settings in discover(paths, configuration, result.errors):
         result.files += 1
+        tell()
         before = None
         if cache is not None:
             if cache.mentions_none(path):

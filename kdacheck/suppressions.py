@@ -85,7 +85,7 @@ def apply(
     if not own and not (findings and b"noqa" in data.lower()):
         return [finding for finding in findings if selected(finding.code, finding.name)]
 
-    comments = _read(data)
+    comments = read(data)
     by_row: dict[int, list[Suppression]] = {}
     for comment in comments:
         by_row.setdefault(comment.row, []).append(comment)
@@ -108,7 +108,8 @@ def apply(
     return kept
 
 
-def _read(data: bytes) -> list[Suppression]:
+def read(data: bytes) -> list[Suppression]:
+    """The suppressions of a file, in the order of their places."""
     found = []
     try:
         for token in tokenize.tokenize(io.BytesIO(data).readline):

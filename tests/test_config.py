@@ -83,7 +83,7 @@ def test_versions_reach_the_contracts(kdacheck, write):
     ("text", "words"),
     [
         ('selects = ["KDA001"]', ["`tool.kdacheck.selects`", "did you mean `select`?"]),
-        ("frobnicate = 1", ["`tool.kdacheck.frobnicate`", "known: select"]),
+        ("frobnicate = 1", ["`tool.kdacheck.frobnicate`", "known: extend, select"]),
         ('select = "KDA001"', ["`tool.kdacheck.select`", "an array of strings, not a string"]),
         ("ignore = [1]", ["`tool.kdacheck.ignore`", "holds an integer"]),
         ('ignore = ["KDA777"]', ["`tool.kdacheck.ignore`", "there is no rule `KDA777`"]),

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from kdacheck.finding import Finding, Origin, Position
-from kdacheck.report import FORMATS, write
+from kdacheck.report import FORMATS, Run, write
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -55,7 +55,7 @@ BARE = Finding(
 
 def report(form: str, *findings: Finding, colour: bool = False) -> str:
     stream = io.StringIO()
-    write(form, findings, stream, colour=colour)
+    write(form, findings, stream, Run(colour=colour))
     return stream.getvalue()
 
 

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
+import time
 from typing import TextIO
 
 from kdacheck.cli import CLEAN, FAILED, FOUND, fail, note, show, summary
 from kdacheck.cli import options as command_line
 from kdacheck.config import ConfigError, Configuration
+from kdacheck.finding import Finding
 from kdacheck.linter import Result, fix, fix_text, lint, lint_text
-from kdacheck.report import shown, write
+from kdacheck.report import Run, shown, write
+
+#: Of the options that write, those that go together.
+_TOGETHER = (("--update-baseline", "--fix"), ("--prune-baseline", "--fix"), ("--diff", "--fix"))
 
 
 def run(options: argparse.Namespace) -> int:
     """Lint by the options, and return the exit status. Raises ConfigError."""
-    if options.config is not None and options.isolated:
-        raise ConfigError("--config and --isolated exclude each other")
+    _refuse_contradictions(options)
     paths: list[str] = options.paths or [os.curdir]
     configuration = Configuration(command_line.overrides(options))
     if options.explain is not None:
         return show.call(options.explain, configuration)
+    if options.show_files:
+        return show.files(paths, configuration)
+    if options.show_settings:
+        return show.settings(paths, configuration)
+    started = time.monotonic()
     texts: dict[str, bytes] = {}
     if "-" in paths:
-        if len(paths) > 1:
-            raise ConfigError("`-` stands alone: standard input and other paths exclude each other")
         name = options.stdin_filename or "-"
         data = texts[name] = sys.stdin.buffer.read()
         result = lint_text(name, data, configuration)
-    elif options.stdin_filename is not None:
-        raise ConfigError("--stdin-filename goes with the path `-`")
     else:
-        cache = None
-        if not options.no_cache:
-            from kdacheck.cache import Cache, folder_of
-
-            cache = Cache(folder_of(configuration))
-        result = lint(paths, configuration, jobs=options.jobs, cache=cache)
+        result = _lint(options, paths, configuration)
 
     stream = sys.stdout
     if options.diff or options.fix:
@@ -46,22 +47,24 @@ def run(options: argparse.Namespace) -> int:
             stream = sys.stderr
         else:
             fix(result, configuration, unsafe=options.unsafe_fixes, write=not options.diff)
-        for finding, why in result.refused:
-            place = finding.location
-            note(
-                f"{finding.filename}:{place.row}:{place.column}: "
-                f"the fix of {finding.code} was not applied: {why}"
-            )
+        _tell_refused(result, "the fix of {code} was not applied")
     if options.diff:
         return _show_difference(options, result)
+    if any(settings.baseline for _, settings in result.checked) or _writes_baseline(options):
+        from kdacheck.cli import adopt
+
+        adopt.leave_out_known(options, result, texts)
+    if options.add_ignore is not None:
+        result = _add_ignores(options, paths, configuration, result)
+    seconds = time.monotonic() - started
     if options.output_file is None:
-        _report(options, result, stream, texts)
+        _report(options, result, stream, texts, seconds)
     else:
         try:
             with open(
                 options.output_file, "w", encoding="utf-8", errors="backslashreplace"
             ) as file:
-                _report(options, result, file, texts)
+                _report(options, result, file, texts, seconds)
         except OSError as error:
             return fail(f"{options.output_file}: {error.strerror or error}")
     sys.stdout.flush()
@@ -72,6 +75,81 @@ def run(options: argparse.Namespace) -> int:
     if result.errors:
         return FAILED
     return FOUND if result.findings and not options.exit_zero else CLEAN
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    if options.config is not None and options.isolated:
+        raise ConfigError("--config and --isolated exclude each other")
+    if "-" in options.paths and len(options.paths) > 1:
+        raise ConfigError("`-` stands alone: standard input and other paths exclude each other")
+    if "-" not in options.paths and options.stdin_filename is not None:
+        raise ConfigError("--stdin-filename goes with the path `-`")
+    given = {
+        "--add-ignore": options.add_ignore is not None,
+        "--update-baseline": options.update_baseline,
+        "--prune-baseline": options.prune_baseline,
+        "--diff": options.diff,
+        "--fix": options.fix,
+    }
+    writing = [option for option, is_given in given.items() if is_given]
+    for pair in itertools.combinations(writing, 2):
+        if pair not in _TOGETHER:
+            raise ConfigError(f"{pair[0]} and {pair[1]} exclude each other")
+    if "-" in options.paths and writing and writing[0] not in ("--diff", "--fix"):
+        raise ConfigError(f"{writing[0]} takes files, not standard input")
+    if options.add_ignore is not None:
+        from kdacheck.cli import adopt
+
+        adopt.check_reason(options.add_ignore)
+
+
+def _writes_baseline(options: argparse.Namespace) -> bool:
+    return options.update_baseline or options.prune_baseline
+
+
+def _lint(options: argparse.Namespace, paths: list[str], configuration: Configuration) -> Result:
+    from kdacheck.cli.progress import Progress
+
+    cache = None
+    if not options.no_cache:
+        from kdacheck.cache import Cache, folder_of
+
+        cache = Cache(folder_of(configuration))
+    progress = Progress(options.quiet)
+    try:
+        return lint(paths, configuration, jobs=options.jobs, cache=cache, progress=progress)
+    finally:
+        progress.end()
+
+
+def _add_ignores(
+    options: argparse.Namespace, paths: list[str], configuration: Configuration, result: Result
+) -> Result:
+    """Write comments until nothing is left that one can be written for; the result of the last look."""
+    from kdacheck.cli import adopt
+
+    silenced: list[Finding] = []
+    for _ in range(adopt.ROUNDS):
+        done = adopt.add_ignores(result, configuration, options.add_ignore)
+        if not done:
+            break
+        silenced += done
+        result = _lint(options, paths, configuration)
+        adopt.leave_out_known(options, result, {})
+    _tell_refused(result, "no comment was written for {code}")
+    files = len({finding.filename for finding in silenced})
+    note(
+        f"wrote comments for {len(silenced)} finding{'' if len(silenced) == 1 else 's'} "
+        f"in {files} file{'' if files == 1 else 's'}"
+    )
+    return result
+
+
+def _tell_refused(result: Result, what: str) -> None:
+    for finding, why in result.refused:
+        place = finding.location
+        said = what.format(code=finding.code)
+        note(f"{finding.filename}:{place.row}:{place.column}: {said}: {why}")
 
 
 def _fix_text(
@@ -113,22 +191,25 @@ def _show_difference(options: argparse.Namespace, result: Result) -> int:
 
 
 def _report(
-    options: argparse.Namespace, result: Result, stream: TextIO, texts: dict[str, bytes]
+    options: argparse.Namespace,
+    result: Result,
+    stream: TextIO,
+    texts: dict[str, bytes],
+    seconds: float,
 ) -> None:
-    colour = summary.colour(stream, options.no_color)
     if options.statistics:
         summary.statistics(options.output_format, result, stream)
         return
-    write(
-        options.output_format,
-        result.findings,
-        stream,
-        colour=colour,
+    run = Run(
+        colour=summary.colour(stream, options.no_color),
         texts=texts,
         unsafe=options.unsafe_fixes,
+        files=result.files,
+        known=len(result.known),
     )
+    write(options.output_format, result.findings, stream, run)
     if options.output_format in ("full", "concise") and not options.quiet and result.files:
-        stream.write(summary.line(result) + "\n")
+        stream.write(summary.line(result, seconds if stream.isatty() else None) + "\n")
         fixable = summary.fixable(options, result)
         if fixable:
             stream.write(fixable + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kdacheck.config import ConfigError, Overrides
 from kdacheck.report import FORMATS
@@ -22,7 +22,15 @@ arguments, or lists all; `kdacheck clean` removes the cache. A folder of such a 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """What a command line says. Raises SystemExit for one that makes no sense, or only asks for help."""
-    return _parser().parse_args(arguments)
+    return _parser().parse_args(list(_apart(arguments)))
+
+
+def _apart(arguments: Sequence[str]) -> Iterator[str]:
+    """`--add-ignore` without a reason gets an empty one: it must not take the path behind it for one."""
+    options = True
+    for argument in arguments:
+        options = options and argument != "--"
+        yield "--add-ignore=" if options and argument == "--add-ignore" else argument
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,11 +63,38 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         help="not this rule in files that match (comma-separated, several times)",
     )
-
+    rules.add_argument(
+        "--extend-per-file-ignores", metavar="PATTERN:RULE", action="append", help="these as well"
+    )
     rules.add_argument(
         "--likely",
         action="store_true",
         help="report strong evidence as well that may have an innocent reading, marked (likely)",
+    )
+
+    adopting = parser.add_argument_group("an old code base")
+    adopting.add_argument(
+        "--add-ignore",
+        metavar="[=REASON]",
+        help="write `# kdacheck: ignore[CODE]  REASON` to every finding",
+    )
+    adopting.add_argument(
+        "--baseline", metavar="FILE", help="leave out the findings that this file knows"
+    )
+    adopting.add_argument(
+        "--no-baseline",
+        dest="baseline",
+        action="store_const",
+        const="",
+        help="leave nothing out, whatever the settings say",
+    )
+    adopting.add_argument(
+        "--update-baseline", action="store_true", help="write what is found now into the baseline"
+    )
+    adopting.add_argument(
+        "--prune-baseline",
+        action="store_true",
+        help="take out of the baseline what is not found any more",
     )
 
     files = parser.add_argument_group("files")
@@ -110,12 +145,22 @@ def _parser() -> argparse.ArgumentParser:
         "--diff", action="store_true", help="show what --fix would change, and write nothing"
     )
 
-    output = parser.add_argument_group("output")
-    output.add_argument(
+    showing = parser.add_argument_group("what would be done")
+    showing.add_argument(
+        "--show-files", action="store_true", help="list the files that would be checked"
+    )
+    showing.add_argument(
+        "--show-settings",
+        action="store_true",
+        help="print the settings of the first file, and where each comes from",
+    )
+    showing.add_argument(
         "--explain",
         metavar="FILE:LINE",
         help="show the calls on that line as the linter understands them, and every rule's verdict",
     )
+
+    output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=FORMATS, default="full", help="default: full")
     output.add_argument("-o", "--output-file", metavar="FILE", help="write there")
     output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
@@ -142,14 +187,18 @@ def _split(values: list[str] | None) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def overrides(options: argparse.Namespace) -> Overrides:
-    """The settings that options stand for."""
-    per_file = []
-    for item in _split(options.per_file_ignores):
+def _pairs(option: str, values: list[str] | None) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for item in _split(values):
         pattern, colon, rule = item.rpartition(":")
         if not colon or not pattern or not rule:
-            raise ConfigError(f"--per-file-ignores: `{item}` is not PATTERN:RULE")
-        per_file.append((pattern.strip(), rule.strip()))
+            raise ConfigError(f"{option}: `{item}` is not PATTERN:RULE")
+        pairs.append((pattern.strip(), rule.strip()))
+    return tuple(pairs)
+
+
+def overrides(options: argparse.Namespace) -> Overrides:
+    """The settings that options stand for."""
     return Overrides(
         config=options.config,
         isolated=options.isolated,
@@ -158,8 +207,12 @@ def overrides(options: argparse.Namespace) -> Overrides:
         ignore=_split(options.ignore) + _split(options.extend_ignore),
         exclude=None if options.exclude is None else _split(options.exclude),
         extend_exclude=_split(options.extend_exclude),
-        per_file_ignores=tuple(per_file),
+        per_file_ignores=_pairs("--per-file-ignores", options.per_file_ignores),
         respect_gitignore=options.respect_gitignore,
         likely=options.likely,
         force_exclude=options.force_exclude,
+        extend_per_file_ignores=_pairs(
+            "--extend-per-file-ignores", options.extend_per_file_ignores
+        ),
+        baseline=options.baseline,
     )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from kdacheck.cli import CLEAN, fail
-from kdacheck.config import Configuration
+from kdacheck.cli import CLEAN, FAILED, fail, note
+from kdacheck.config import COMMAND_LINE, Configuration, Settings, Source
+from kdacheck.discovery import discover
+from kdacheck.keys import KEYS
+from kdacheck.report import shown
 
 
 def call(place: str, configuration: Configuration) -> int:
@@ -37,3 +42,80 @@ def call(place: str, configuration: Configuration) -> int:
         else "nor elsewhere in it"
     )
     return fail(f"{path}: no call of a known kernel on line {line}, {where}")
+
+
+def files(paths: Sequence[str], configuration: Configuration) -> int:
+    """The files that would be checked, one a line."""
+    errors: list[str] = []
+    found = sorted(path for path, _ in discover(paths, configuration, errors))
+    sys.stdout.write("".join(f"{shown(path)}\n" for path in found))
+    for error in sorted(errors):
+        fail(error)
+    if not found and not errors:
+        note(f"no Python file found in {', '.join(paths)}")
+    return FAILED if errors else CLEAN
+
+
+def settings(paths: Sequence[str], configuration: Configuration) -> int:
+    """The settings of the first file that would be checked, and where each is written."""
+    errors: list[str] = []
+    found = dict(discover(paths, configuration, errors))
+    for error in sorted(errors):
+        fail(error)
+    if found:
+        path = min(found)
+        sys.stdout.write("".join(f"{line}\n" for line in _settings(path, found[path])))
+    elif not errors:
+        note(f"no Python file found in {', '.join(paths)}")
+    return FAILED if errors else CLEAN
+
+
+def _settings(path: str, settings: Settings) -> Iterator[str]:
+    from kdacheck import releases
+    from kdacheck.keys import known_rules
+
+    yield f"# the settings of {shown(path)}"
+    yield f"# the project: {settings.root}"
+    for source in reversed(settings.sources):
+        yield f"# from: {_name(source)}"
+    yield ""
+    for key in KEYS.values():
+        said = [source for source in settings.sources if key.name in source.table]
+        if not key.adds:
+            said = said[-1:]
+        for source in said:
+            value = source.table[key.name]
+            if key.name == "baseline":
+                value = settings.baseline or ""
+            yield from _toml(key.name, value, _name(source))
+        if not said and key.default not in (None, [], {}):
+            yield from _toml(key.name, key.default, "default")
+    yield ""
+    used = releases.resolve(settings.versions, settings.root)
+    for library, release in sorted(used.items()):
+        yield f"# release: {library} {release} ({used.reasons[library]})"
+    selected = settings.rule_filter(path)
+    rules = known_rules()
+    off = [code for code, name in rules.items() if not selected(code, name)]
+    told = f", all but {', '.join(off)}" if off else ""
+    yield f"# rules for this file: {len(rules) - len(off)} of {len(rules)}{told}"
+
+
+def _name(source: Source) -> str:
+    return source.name if source.name == COMMAND_LINE else shown(source.name)
+
+
+def _toml(key: str, value: Any, origin: str) -> Iterator[str]:
+    """One key with the name of its origin, as TOML reads it."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield f"{key}.{_literal(name)} = {_literal(item)}  # {origin}"
+    else:
+        yield f"{key} = {_literal(value)}  # {origin}"
+
+
+def _literal(value: object) -> str:
+    """A value in TOML, whose strings, arrays and booleans are those of JSON."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

@@ -25,21 +25,26 @@ def fixable(options: argparse.Namespace, result: Result) -> str:
     return f"[*] {', '.join(told)}." if told else ""
 
 
-def line(result: Result) -> str:
-    """How much was found in how much."""
-    checked = f"{result.files} file{'' if result.files == 1 else 's'} checked"
+def line(result: Result, seconds: float | None = None) -> str:
+    """How much was found in how much, and how long it took where that is to be told."""
+    files = f"{result.files:,} file{'' if result.files == 1 else 's'} checked"
+    if seconds is not None:
+        files += f" in {seconds:.1f} s"
+    if result.known:
+        files += f"; {len(result.known):,} known to the baseline"
     count = len(result.findings)
     if result.fixed:
         fixed = len(result.fixed)
-        return (
-            f"Found {count + fixed} finding{'' if count + fixed == 1 else 's'} "
-            f"({fixed} fixed, {count} remaining; {checked})."
-        )
+        return f"Found {_findings(count + fixed)} ({fixed:,} fixed, {count:,} remaining; {files})."
     if not count and result.errors:
-        return f"No broken call found in what could be checked ({checked})."
+        return f"No broken call found in what could be checked ({files})."
     if not count:
-        return f"No broken call found ({checked})."
-    return f"Found {count} finding{'' if count == 1 else 's'} ({checked})."
+        return f"No{' other' if result.known else ''} broken call found ({files})."
+    return f"Found {_findings(count)} ({files})."
+
+
+def _findings(count: int) -> str:
+    return f"{count:,} finding{'' if count == 1 else 's'}"
 
 
 def statistics(form: str, result: Result, stream: TextIO) -> None:

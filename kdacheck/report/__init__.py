@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from kdacheck.version import PROJECT_URL
@@ -13,27 +14,39 @@ if TYPE_CHECKING:
 
     from kdacheck.finding import Finding
 
-FORMATS = ("full", "concise", "json", "github", "sarif")
+FORMATS = (
+    "full",
+    "concise",
+    "json",
+    "github",
+    "sarif",
+    "gitlab",
+    "junit",
+    "pylint",
+    "rdjson",
+    "html",
+)
 
 
-def write(
-    form: str,
-    findings: Sequence[Finding],
-    stream: TextIO,
-    *,
-    colour: bool = False,
-    texts: Mapping[str, bytes] | None = None,
-    unsafe: bool = False,
-) -> None:
-    """Write findings in one of FORMATS.
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a writer may want to know beside the findings.
 
-    texts: what a file of that name says where the disk does not. unsafe: unsafe fixes count as fixes.
+    texts: what a file of that name says where the disk does not. unsafe: unsafe fixes count as fixes. files: how many were
+    checked, where that is known. known: how many findings the baseline left out.
     """
+
+    colour: bool = False
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+    unsafe: bool = False
+    files: int | None = None
+    known: int = 0
+
+
+def write(form: str, findings: Sequence[Finding], stream: TextIO, run: Run | None = None) -> None:
+    """Write findings in one of FORMATS."""
     module = importlib.import_module(f"{__name__}.{form}")
-    if form in ("full", "concise"):
-        module.write(findings, stream, colour, texts or {}, unsafe)
-    else:
-        module.write(findings, stream)
+    module.write(findings, stream, run or Run())
 
 
 def marks(finding: Finding, unsafe: bool) -> list[str]:
@@ -53,3 +66,13 @@ def shown(filename: str) -> str:
         return filename
     here = os.getcwd().rstrip(os.sep) + os.sep
     return filename[len(here) :] if filename.startswith(here) else filename
+
+
+def portable(filename: str) -> str:
+    """The same with forward slashes, for programs."""
+    return shown(filename).replace(os.sep, "/")
+
+
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())

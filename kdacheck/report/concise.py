@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
-from kdacheck.report import marks, shown
+from kdacheck.report import Run, marks, one_line, shown
 from kdacheck.report.style import Style
 
 
-def write(
-    findings: Sequence[Finding],
-    stream: TextIO,
-    colour: bool,
-    texts: Mapping[str, bytes],
-    unsafe: bool = False,
-) -> None:
-    style = Style(colour)
+def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
+    style = Style(run.colour)
     for finding in findings:
         place = finding.location
-        beside = "".join(f"{mark} " for mark in marks(finding, unsafe))
+        beside = "".join(f"{mark} " for mark in marks(finding, run.unsafe))
         stream.write(
             f"{style.strong(shown(finding.filename))}:{place.row}:{place.column}: "
             f"{style.code(finding.code)} {style.help(beside)}{one_line(finding.message)} [{finding.name}]\n"
         )
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())

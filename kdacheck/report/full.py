@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding, Position
-from kdacheck.report import marks, shown
+from kdacheck.lines import Lines
+from kdacheck.report import Run, marks, shown
 from kdacheck.report.style import Style
 
 CONTEXT = 2
 Paint = Callable[[str], str]
 
 
-def write(
-    findings: Sequence[Finding],
-    stream: TextIO,
-    colour: bool,
-    texts: Mapping[str, bytes],
-    unsafe: bool = False,
-) -> None:
-    frames = Frames(Style(colour), texts)
+def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
+    frames = Frames(Style(run.colour), run.texts)
     for finding in findings:
-        for line in _block(finding, frames, unsafe):
+        for line in _block(finding, frames, run.unsafe):
             stream.write(line + "\n")
         stream.write("\n")
 
@@ -65,20 +58,7 @@ class Frames:
 
     def __init__(self, style: Style, texts: Mapping[str, bytes]) -> None:
         self.style = style
-        self._texts = texts
-        self._lines: dict[str, list[str]] = {}
-
-    def lines(self, filename: str) -> list[str]:
-        if filename not in self._lines:
-            data = self._texts.get(filename)
-            if data is None:
-                try:
-                    with open(filename, "rb") as file:
-                        data = file.read()
-                except OSError:
-                    data = b""
-            self._lines[filename] = _decode(data)
-        return self._lines[filename]
+        self._lines = Lines(texts)
 
     def frame(
         self, filename: str, start: Position, end: Position, width: int, context: int, paint: Paint
@@ -89,7 +69,7 @@ class Frames:
         frame = [
             f"{edge}{style.faint('-->')} {shown(filename)}:{start.row}:{start.column}",
         ]
-        source = self.lines(filename)
+        source = self._lines.of(filename)
         if start.row > len(source):
             return frame
         frame.append(f"{edge} {bar}")
@@ -107,17 +87,6 @@ class Frames:
                 frame.append(f"{edge} {bar} {indent}{paint(carets)}")
         frame.append(f"{edge} {bar}")
         return frame
-
-
-def _decode(data: bytes) -> list[str]:
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError):
-        text = data.decode("utf-8", "replace")
-    # not splitlines(): a form feed or a line separator in a string does not end a line of Python
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines if lines[-1] else lines[:-1]
 
 
 def _cells(text: str) -> int:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
-from kdacheck.report import shown
+from kdacheck.report import Run, shown
 
 
-def write(findings: Sequence[Finding], stream: TextIO) -> None:
+def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
     for finding in findings:
         start, end = finding.location, finding.end_location
         path = shown(finding.filename).replace(os.sep, "/")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from kdacheck.finding import Finding, Fix, Origin, Position
-from kdacheck.report import rule_url
+from kdacheck.report import Run, rule_url
 
 
-def write(findings: Sequence[Finding], stream: TextIO) -> None:
+def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
     json.dump([_finding(finding) for finding in findings], stream, indent=2)
     stream.write("\n")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from kdacheck.finding import Finding, Fix, Position
-from kdacheck.report import rule_url, shown
+from kdacheck.report import Run, rule_url, shown
 from kdacheck.version import PROJECT_URL, VERSION
 
 SCHEMA = (
@@ -18,7 +18,7 @@ SCHEMA = (
 )
 
 
-def write(findings: Sequence[Finding], stream: TextIO) -> None:
+def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
     used = sorted({finding.code for finding in findings})
     root = pathlib.Path.cwd().as_uri() + "/"
     log = {

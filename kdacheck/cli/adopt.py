@@ -1,0 +1,112 @@
+"""Options for an old code base: a baseline of what is known, and comments where findings stand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+
+from kdacheck import baseline, fixes, ignores, linter
+from kdacheck.cli import note
+from kdacheck.config import ConfigError, Configuration, Settings
+from kdacheck.finding import Finding
+from kdacheck.lines import Lines
+from kdacheck.linter import Candidate, Result
+from kdacheck.report import shown
+
+#: Comments in one file may bring out findings in another, which its own findings had spoken for.
+ROUNDS = 5
+
+
+def leave_out_known(
+    options: argparse.Namespace, result: Result, texts: Mapping[str, bytes]
+) -> None:
+    """Take out of the result what a baseline knows, or write the baseline where that is asked for.
+
+    Raises ConfigError for a baseline that cannot be read or written.
+    """
+    lines = Lines(texts)
+    files = _by_baseline(result)
+    if (options.update_baseline or options.prune_baseline) and not files:
+        raise ConfigError("which baseline? Give --baseline FILE, or `baseline` in [tool.kdacheck]")
+    for file, checked in files.items():
+        findings = [finding for finding in result.findings if finding.filename in checked]
+        is_new = options.update_baseline and not os.path.lexists(file)
+        entries = baseline.Entries() if is_new else baseline.read(file)
+        matched = baseline.match(file, entries, findings, checked, lines)
+        if options.update_baseline:
+            _write(file, matched.updated())
+            matched.known += matched.new
+        elif options.prune_baseline:
+            _write(file, matched.pruned())
+        elif matched.stale and not options.quiet:
+            count = matched.stale.total()
+            note(
+                f"{shown(file)}: {count} finding{'' if count == 1 else 's'} of this baseline "
+                f"{'is' if count == 1 else 'are'} there no more ({baseline.listed(matched.stale)}); "
+                "--prune-baseline takes them out"
+            )
+        known = set(map(id, matched.known))
+        result.findings = [finding for finding in result.findings if id(finding) not in known]
+        result.known += matched.known
+
+
+def _by_baseline(result: Result) -> dict[str, dict[str, Settings]]:
+    """Baseline to the files that were checked under it."""
+    found: dict[str, dict[str, Settings]] = {}
+    for path, settings in result.checked:
+        if settings.baseline is not None:
+            found.setdefault(settings.baseline, {})[path] = settings
+    return found
+
+
+def _write(file: str, entries: baseline.Entries) -> None:
+    try:
+        changed = baseline.write(file, baseline.text_of(entries))
+    except OSError as error:
+        raise ConfigError(f"{file}: not written: {error.strerror or error}") from None
+    count = entries.total()
+    holds = f"{count} finding{'' if count == 1 else 's'}"
+    note(f"{shown(file)}: {'now holds' if changed else 'holds, as before,'} {holds}")
+
+
+def check_reason(reason: str) -> None:
+    """Raise ConfigError for a reason that cannot stand in a comment."""
+    if not reason.isprintable():
+        raise ConfigError("--add-ignore: the reason must be one line of text")
+
+
+def add_ignores(result: Result, configuration: Configuration, reason: str) -> list[Finding]:
+    """Write comments for the findings of a result, and return those that were silenced.
+
+    What could not be done is put into words in the result's `refused` and `errors`.
+    """
+    by_file: dict[str, list[Finding]] = {}
+    for finding in result.findings:
+        by_file.setdefault(finding.filename, []).append(finding)
+    silenced = []
+    for path, targets in by_file.items():
+        settings = configuration.of_folder(os.path.dirname(path) or os.curdir)
+
+        def check(
+            text: bytes, path: str = path, settings: Settings = settings
+        ) -> tuple[list[Finding], str | None]:
+            outcome = linter.check(Candidate(path, text, settings, result.exports))
+            return outcome.findings, outcome.error
+
+        if all(finding.code in ignores.NOT_FOR_COMMENTS for finding in targets):
+            continue
+        try:
+            data = linter.read(path)
+            found, error = check(data)
+            if error is not None:
+                continue
+            done = ignores.add(data, found, targets, reason, check)
+            if done.data != data:
+                fixes.write(path, data, done.data)
+        except OSError as problem:
+            result.errors.append(f"{path}: no comment written: {problem.strerror or problem}")
+        else:
+            silenced += done.added
+            result.refused += done.refused
+    return silenced
