@@ -113,7 +113,7 @@ def _told(text: str) -> str:
     settings = Configuration(Overrides(isolated=True, likely=True))
     result = lint_text("example.py", text.encode(), settings)
     stream = io.StringIO()
-    write("concise", result.findings, stream, colour=False, texts={})
+    write("concise", result.findings, stream)
     return stream.getvalue()
 
 
