@@ -39,7 +39,9 @@ def serve() -> int:
     server = Server()
     for method, handler, options in _HANDLERS:
         server.feature(method, options)(handler)
-    server.start_io()
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what anything prints must not get between the messages
+    server.start_io(stdout=out)
     return 0 if server.protocol._shutdown else 1  # pygls keeps it to itself
 
 
