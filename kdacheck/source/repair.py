@@ -480,7 +480,7 @@ def _flatten(case: _Case) -> Fix:
     """Flatten every packed operand that is not known to be flat: one that is stays as it is."""
     edits: list[Edit] = []
     call = case.scene.calls[0]
-    done: set[str] = set()
+    done: dict[str, None] = {}
     einops = case.item.names.get("rearrange") == External("einops.rearrange")
     for packed in case.scene.contract.each(Packed):
         if case.parameter not in packed.operands:
@@ -494,7 +494,7 @@ def _flatten(case: _Case) -> Fix:
             if not sure:
                 raise NoFixError
             node = case.argument(name)
-            done.add(name)
+            done[name] = None
             start, end = case.source.span(node)
             if einops:
                 edits.append(case.source.edit(start, start, "rearrange("))
