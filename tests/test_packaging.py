@@ -1,7 +1,8 @@
-"""What is built holds what it should, and nothing under a name that is not ours."""
+"""What is built holds what it should, says so, installs where it claims to, and is the same each time."""
 
 from __future__ import annotations
 
+import email
 import os
 import pathlib
 import shutil
@@ -12,10 +13,15 @@ import tomllib
 import zipfile
 
 import pytest
+from packaging.metadata import Metadata
+from packaging.requirements import Requirement
+
+from tests.built import distributions, distributions_elsewhere, environment, install, unreachable
 
 ROOT = pathlib.Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 FOLDERS = {"kdacheck": "kdacheck", "kdacheck/kernels": "kernels", "kdacheck/rules": "rules"}
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def modules() -> set[str]:
@@ -32,49 +38,25 @@ def modules() -> set[str]:
     return found
 
 
-def checkout(target: pathlib.Path, links: bool) -> pathlib.Path:
-    """A copy of what git holds or would hold; without links, as git leaves them where it may not make any."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        source, copy = ROOT / name, target / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_symlink():
-            if links:
-                copy.symlink_to(os.readlink(source))
-            else:
-                copy.write_text(os.readlink(source))
-        elif source.is_file():
-            shutil.copy2(source, copy)
-    return target
-
-
-def build(source: pathlib.Path, target: pathlib.Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", target, source],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["links", "no links"])
-def built(request, tmp_path_factory) -> pathlib.Path:
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory) -> pathlib.Path:
     """A folder with an sdist, and the wheel that was built from it."""
-    pytest.importorskip("build")
-    source = checkout(tmp_path_factory.mktemp("source"), request.param)
-    target = tmp_path_factory.mktemp("dist")
-    build(source, target)
-    return target
+    return distributions(tmp_path_factory)
 
 
-def test_the_wheel_holds_every_module_and_only_our_name(built):
-    (wheel,) = built.glob("*.whl")
+@pytest.fixture(scope="module")
+def wheel(dist) -> pathlib.Path:
+    (wheel,) = dist.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def sdist(dist) -> pathlib.Path:
+    (sdist,) = dist.glob("*.tar.gz")
+    return sdist
+
+
+def test_the_wheel_holds_every_module_and_only_our_name(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"kdacheck"}
     assert {name for name in names if name.endswith(".py")} == modules()
@@ -82,35 +64,130 @@ def test_the_wheel_holds_every_module_and_only_our_name(built):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_the_sdist_holds_the_sources(built):
-    (sdist,) = built.glob("*.tar.gz")
+def test_the_sdist_holds_the_sources(sdist):
     with tarfile.open(sdist) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
+        members = archive.getmembers()
+        names = {member.name.partition("/")[2] for member in members}
     assert {"pyproject.toml", "README.md", "LICENSE", "rules/__init__.py"} <= names
+    assert all(member.isfile() or member.isdir() for member in members), "no links"
+    sources = {name for name in names if name.endswith(".py") and not name.startswith("tests/")}
+    assert sources == {
+        f"{folder}{module.removeprefix(package)}"
+        for module in modules()
+        for package, folder in sorted(FOLDERS.items(), reverse=True)
+        if module.startswith(f"{package}/")
+        and not (package == "kdacheck" and module.split("/")[1] in ("kernels", "rules"))
+    }
 
 
-def test_the_wheel_works_where_it_is_installed(built, tmp_path, unmeasured):
-    (wheel,) = built.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    script = "import sys; from kdacheck.cli import main; sys.exit(main(['rule', 'KDA001']))"
+def test_the_same_commit_gives_the_same_bytes(dist, tmp_path_factory):
+    elsewhere = distributions_elsewhere(tmp_path_factory)
+    for path in (*dist.glob("*.whl"), *dist.glob("*.tar.gz")):
+        assert (elsewhere / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_the_metadata_are_valid_and_complete(wheel, sdist):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = archive.read(name)
+    with tarfile.open(sdist) as archive:
+        name = f"{sdist.name.removesuffix('.tar.gz')}/PKG-INFO"
+        file = archive.extractfile(name)
+        assert file is not None
+        assert (
+            email.message_from_bytes(file.read()).items() == email.message_from_bytes(told).items()
+        )
+    metadata = Metadata.from_email(told, validate=True)
+    assert metadata.name == "kdacheck"
+    assert metadata.description_content_type == "text/markdown"
+    assert metadata.description == (ROOT / "README.md").read_text("utf-8")
+    assert metadata.license_expression == "MIT"
+    assert metadata.requires_python is not None
+    assert [python for python in PYTHONS if python not in metadata.requires_python] == []
+    assert "3.10" not in metadata.requires_python
+    assert set(metadata.provides_extra or ()) == set(PROJECT["project"]["optional-dependencies"])
+
+
+def interpreter(python: str) -> str | None:
+    """An interpreter of that version on this machine."""
+    managed = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    places = [shutil.which(f"python{python}")]
+    places += map(str, sorted((managed / "versions").glob(f"{python}.*/bin/python")))
+    for place in filter(None, places):
+        done = subprocess.run([place, "-V"], capture_output=True, text=True)
+        if done.stdout.startswith(f"Python {python}."):
+            return place
+    return None
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_wheel_installs_and_works(python, wheel, tmp_path, unmeasured):
+    found = interpreter(python)
+    if found is None:
+        options = ["--python-version", python, "--only-binary", ":all:", "--target", tmp_path]
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", "-q", "--dry-run", *options, wheel],
+            capture_output=True,
+            text=True,
+        )
+        unreachable(done)
+        assert done.returncode == 0, done.stderr
+        pytest.skip(f"no Python {python} here: only that there are wheels of all it needs was seen")
+    new = environment(found, tmp_path / "venv")
+    install(new, wheel)
+    script = "import kdacheck.rules, sys; print(kdacheck.rules.__file__, 'torch' in sys.modules)"
+    done = subprocess.run([new, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith(str(tmp_path)), done.stderr
+    assert done.stdout.endswith(" False\n")
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [new.with_name("kdacheck"), "--no-cache", ROOT / "examples"],
         cwd=tmp_path,
-        env={**unmeasured, "PYTHONPATH": str(tmp_path / "site")},
+        env=unmeasured,
         capture_output=True,
         text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    for code in ("KDA001", "KDA101", "KDA102", "KDA401", "KDA501"):
+        assert code in done.stdout
+
+
+def test_all_is_every_extra_that_a_user_has_use_for():
+    extras = PROJECT["project"]["optional-dependencies"]
+    held, open_ = set(), {"all"}
+    while open_:
+        held |= open_
+        lines = [Requirement(line) for name in open_ for line in extras[name]]
+        open_ = {name for line in lines if line.name == "kdacheck" for name in line.extras} - held
+    assert set(extras) - held == {"dev", "docs"}
+
+
+def test_all_installs_and_works(wheel, tmp_path, unmeasured):
+    """The extra is resolved by pip among what this environment holds, and everything it is for is used once."""
+    pytest.importorskip("helion")
+    new = environment(sys.executable, tmp_path / "venv")
+    (site,) = (tmp_path / "venv").glob("lib/*/site-packages")
+    held = pathlib.Path(pytest.__file__).parents[1]
+    (site / "held.pth").write_text(f"{held}\n")
+    install(new, "--no-index", "--no-build-isolation", f"kdacheck[all] @ {wheel.as_uri()}")
+    script = """
+import torch, kdacheck, kdacheck.kernels
+from kdacheck.cli import main
+assert kdacheck.__file__.startswith(PLACE), kdacheck.__file__
+assert main(["--no-cache", "--quiet", "--output-format", "concise", EXAMPLE]) == 1
+B, T, H, K = 1, 16, 2, 16
+q, k, v, g = (torch.zeros(B, T, H, K) for _ in range(4))
+try:
+    kdacheck.kernels.chunk_kda(q, k, v, g, torch.zeros(B, T, H), cu_seqlens=torch.tensor([[0, T]]))
+except kdacheck.ContractError as error:
+    print(error.code)
+"""
+    script = script.replace("PLACE", repr(str(tmp_path)))
+    script = script.replace("EXAMPLE", repr(str(ROOT / "examples/wrong/prefill.py")))
+    done = subprocess.run(
+        [new, "-P", "-c", script], cwd=tmp_path, env=unmeasured, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("KDA001 unflattened-batch")
-    script = "import kdacheck.rules; print(kdacheck.rules.__file__)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**unmeasured, "PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.startswith(str(tmp_path)), done.stderr
+    assert done.stdout.splitlines()[-1] == "KDA305"
 
 
 def test_links_stand_for_the_mapped_packages():
@@ -124,15 +201,6 @@ def test_links_stand_for_the_mapped_packages():
 def test_the_base_install_stays_small():
     names = [line.partition(">")[0] for line in PROJECT["project"]["dependencies"]]
     assert names == ["libcst"]
-
-
-def test_the_version_is_stated_once():
-    from kdacheck.version import VERSION
-
-    assert PROJECT["project"]["dynamic"] == ["version"]
-    assert "version" not in PROJECT["project"]
-    for page in ("docs/pre-commit.md", "docs/github-actions.md"):
-        assert f"v{VERSION}" in (ROOT / page).read_text("utf-8")
 
 
 def test_the_examples_are_as_they_say(kdacheck, monkeypatch):

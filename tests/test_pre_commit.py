@@ -9,38 +9,15 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[1]
-
-
-def git(*arguments: str | pathlib.Path, cwd: pathlib.Path) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+from tests.clones import clone, git
 
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory) -> tuple[pathlib.Path, str]:
     """A clone of the project with the working tree's state in its last commit."""
     pytest.importorskip("pre_commit")
-    listed = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True)
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    clone = tmp_path_factory.mktemp("hooks")
-    git("clone", "-q", ROOT, clone, cwd=ROOT)
-    changed = git("ls-files", "-m", "-o", "--exclude-standard", cwd=ROOT).splitlines()
-    for name in changed:
-        source = ROOT / name
-        if source.is_file() and not source.is_symlink():
-            (clone / name).parent.mkdir(parents=True, exist_ok=True)
-            (clone / name).write_bytes(source.read_bytes())
-    git("add", "-A", cwd=clone)
-    git("commit", "-q", "--allow-empty", "--no-verify", "-m", "state", cwd=clone)
-    return clone, git("rev-parse", "HEAD", cwd=clone)
+    made = clone(tmp_path_factory.mktemp("hooks") / "clone")
+    return made, git("rev-parse", "HEAD", cwd=made)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +28,9 @@ def home(tmp_path_factory) -> pathlib.Path:
 @pytest.fixture
 def commit(hooks, home, project):
     """Runs the hook on files that are about to be committed; gives status and output."""
-    clone, revision = hooks
+    repository, revision = hooks
     git("init", "-q", ".", cwd=project)
-    config = f"repos:\n- repo: {clone}\n  rev: {revision}\n  hooks:\n  - id: kdacheck\n"
+    config = f"repos:\n- repo: {repository}\n  rev: {revision}\n  hooks:\n  - id: kdacheck\n"
     (project / ".pre-commit-config.yaml").write_text(config)
 
     def commit(**files: str) -> tuple[int, str]:
