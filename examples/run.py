@@ -1,4 +1,4 @@
-"""Calls the wrong examples with real tensors: `python examples/run.py prefill`, or `replayssm_decode`.
+"""Calls the wrong examples with real tensors: `python examples/run.py prefill`, `replayssm_decode`, or `own_kernel`.
 
 Stand-ins take the place of the kernels, so that neither a GPU nor SGLang is needed; they keep the contracts.
 """
@@ -47,9 +47,18 @@ def replayssm_decode() -> None:
     )
 
 
+def own_kernel() -> None:
+    from wrong.own_kernel import prefill
+
+    prefill()
+
+
+EXAMPLES = {example.__name__: example for example in (prefill, replayssm_decode, own_kernel)}
+
+
 if __name__ == "__main__":
     try:
         with kdacheck.dry():
-            {"prefill": prefill, "replayssm_decode": replayssm_decode}[sys.argv[1]]()
+            EXAMPLES[sys.argv[1]]()
     except kdacheck.ContractError as error:
         print(f"kdacheck.ContractError: {error}")
