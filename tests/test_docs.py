@@ -97,3 +97,21 @@ def test_a_rule_is_not_said_to_apply_where_the_contract_is_silent():
     assert not applies("KDA101", fla), "FLA copies a strided bias"
     assert not applies("KDA404", fla), "FLA has no state pool"
     assert not any(applies(code, fla) for code in ("KDA900", "KDA901"))
+
+
+@pytest.mark.parametrize("page", ["serving.md", "training.md"])
+def test_the_blocks_of_a_guide_are_as_wrong_as_they_say(page, kdacheck, project):
+    """A comment with a code stands on each line with a finding, and on no other."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 2
+    for number, block in enumerate(blocks):
+        wanted = [
+            (code, row)
+            for row, line in enumerate(block.splitlines(), 1)
+            for code in re.findall(r"# (KDA\d+)$", line)
+        ]
+        (project / f"block_{number}.py").write_text(block)
+        ran = kdacheck("--isolated", "--no-cache", "--output-format", "json", f"block_{number}.py")
+        found = [(told["code"], told["location"]["row"]) for told in json.loads(ran.out)]
+        assert found == wanted, block
