@@ -288,9 +288,9 @@ class Module:
 
     @cached_property
     def _positions(self) -> Any:
-        from libcst.metadata import MetadataWrapper, PositionProvider
+        from kdacheck.source.positions import Positions
 
-        return MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+        return Positions().of(self.tree)
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         """Whether a node is one of the file, rather than made up. Costs what a position does."""
