@@ -82,7 +82,7 @@ class Selectors:
         check_selectors(value, where)
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": {"$ref": "#/$defs/rule"}}
+        return {"type": "array", "items": {"$ref": "#/definitions/rule"}}
 
 
 class SelectorsByPattern:

@@ -36,6 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _silence(sys.stdout)
         return INTERRUPTED
+    except OSError as error:
+        # what reads or writes files says so itself; this is the output, on a full disk say
+        _silence(sys.stdout)
+        sys.stderr.write(f"kdacheck: error: standard output: {error.strerror or error}\n")
+        return FAILED
     return status
 
 

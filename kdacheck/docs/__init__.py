@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def pages(root: pathlib.Path) -> dict[pathlib.Path, str]:
     """Every page that is written, wholly or in part, and its text."""
+    from kdacheck import schema
     from kdacheck.docs import catalogue, rules, shown, site
 
     found = {root / FOLDERS[0] / name: text for name, text in rules.pages().items()}
@@ -50,6 +51,7 @@ def pages(root: pathlib.Path) -> dict[pathlib.Path, str]:
     by_hand = {root / "README.md", *(root / "docs").rglob("*.md")}
     by_hand = {path for path in by_hand if not _in_folders(root, path) and path.is_file()}
     found |= shown.refreshed({path: path.read_text("utf-8") for path in by_hand})
+    found[root / schema.PLACE] = schema.text()
     settings = root / "mkdocs.yml"
     if settings.is_file():
         found[settings] = site.with_pages(settings.read_text("utf-8"))
