@@ -65,6 +65,17 @@ _TABLE: Mapping[tuple[str, str], Result] = {
         (Output(like="raw_gate", dtype="float32"),), alone=True
     ),
     ("flash-kda", "fwd"): NOTHING,
+    ("kdacheck", "chunk_kda"): Result(
+        (
+            _OUT,
+            Output(
+                text='Float[Tensor, "B chunk_rows HV V K"]',
+                dtype="like",
+                flag="output_intermediate_states",
+                dropped=True,
+            ),
+        )
+    ),
     ("sglang", "validate_packed_decode_inputs"): NOTHING,
     ("sglang", "chunk_kda"): _PREFILL,
     ("sglang", "fused_recurrent_kda"): Result((_OUT, Output(same="initial_state"))),
@@ -77,10 +88,11 @@ _TABLE: Mapping[tuple[str, str], Result] = {
 
 
 def result_of(contract: Contract) -> Result | None:
-    """What a catalogued callee returns, None where that is not known."""
+    """What a catalogued callee or a kernel of this package returns, None where that is not known."""
     path = contract.paths[0]
-    known = _TABLE.get((contract.package, path.rpartition(".")[2]))
-    if known is not None:
+    package = "kdacheck" if path.startswith("kdacheck.kernels.") else contract.package
+    known = _TABLE.get((package, path.rpartition(".")[2]))
+    if known is not None or not package:
         return known
     names = contract.by_name
     if "mixed_qkv" in names and "out" in names and "initial_state" in names:

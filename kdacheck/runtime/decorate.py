@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kdacheck.contracts.clauses import Clause
-from kdacheck.runtime import levels
+from kdacheck.runtime import faults, levels
+from kdacheck.runtime.errors import Unusable
 
 #: pytest leaves these frames out: what is wrong is the caller's line
 __tracebackhide__ = True
@@ -33,11 +35,13 @@ def contract(*clauses: Clause) -> Callable[[F], F]:
     clauses: of `kdacheck.clauses`, for what annotations cannot say.
 
     Goes on functions, methods, static and class methods. With `KDACHECK=off` in the environment the function itself
-    comes back; otherwise calls are checked at the level in force, see `kdacheck.checking`. Under torch.compile nothing is
-    checked, so that nothing is traced that the function does not do.
+    comes back; otherwise calls are checked at the level in force, see `kdacheck.checking`. torch.compile has a call
+    checked when it traces it: compiled code checks nothing, and nothing is traced that the function does not do.
 
-    A call that breaks the contract raises ContractError. The decorator raises TypeError for a clause that names no
-    parameter, when the function is first called.
+    A call that breaks the contract raises ContractError, which is a TypeError as well where Python would not have taken
+    the call either. Where the check itself fails, at `meta` that is logged once and the call goes through; at `values`
+    and under pytest it raises. The decorator raises TypeError on a class or a property, and for a clause that
+    names no parameter, when the function is first called.
     """
 
     def attach(function: F) -> F:
@@ -45,6 +49,9 @@ def contract(*clauses: Clause) -> Callable[[F], F]:
             return function
         if isinstance(function, (staticmethod, classmethod)):
             return type(function)(attach(function.__func__))  # type: ignore[return-value]
+        if isinstance(function, (type, property)):
+            kind = "class" if isinstance(function, type) else "property"
+            raise TypeError(f"a contract goes on functions and methods, not on a {kind}")
 
         def make() -> Guard:
             from kdacheck.runtime import guard, reading
@@ -76,6 +83,7 @@ def guarded(
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     is_compiling: Callable[[], bool] = getattr(compiler, "is_dynamo_compiling", _compiling)
     process, entered = levels.process, levels.entered.get
+    failures = faults.Faults(function)
 
     def start() -> Guard:
         nonlocal guard, check, limit, is_compiling
@@ -86,48 +94,115 @@ def guarded(
         limit, check, guard = made.limit, made.check, made
         return made
 
-    def begin(args: tuple[Any, ...], keywords: dict[str, Any], level: int) -> None:
-        error = (guard or start()).begin(args, keywords, level)
+    def refuse(args: tuple[Any, ...], keywords: dict[str, Any], level: int) -> None:
+        """Raise what is wrong with a call, if anything is."""
+        if level & ~levels.DRY == levels.OFF or failures.at_start:
+            return
+        error = None
+        try:
+            asked = guard or start()
+            if level == levels.META:
+                error = asked.judge(args, keywords, level)
+            else:
+                error = asked.begin(args, keywords, level)
+            if error is not None and not _binds(function, args, keywords, method):
+                error = error.as_type_error()
+        except Unusable:
+            raise
+        except Exception:
+            failures.met(level, at_start=guard is None)
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                # error, traceback and this frame would keep each other, and the arguments, alive
+                del error
+
+    def stand_in(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return (guard or start()).outputs(function, args, keywords, stands_in=stands_in)
+
+    def at_trace(context: Any) -> None:
+        """Judge a call that is being traced: where it is wrong it is not compiled, and raises when it runs."""
+        level, error = levels.current(), None
+        if level & ~levels.DRY != levels.OFF and not failures.at_start:
+            try:
+                error = (guard or start()).judge_in_trace(context, level)
+            except Unusable as unusable:
+                error = unusable
+            except Exception:
+                failures.met(level, at_start=guard is None)
+        if error is not None:
+            run_as_it_is(context, str(error))
+
+    def dry_at_trace(context: Any) -> None:
+        run_as_it_is(context, f"a stand-in for {function.__name__} is not compiled")
+
+    def run_as_it_is(context: Any, why: str) -> None:
+        nonlocal refuse, stand_in
+        from kdacheck.runtime import traced
+
+        # what code that is not compiled calls must not be compiled for that either
+        refuse, stand_in = traced.kept_out(refuse, check), traced.kept_out(stand_in)
+        traced.give_up(context, why)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **keywords: Any) -> Any:
         if is_compiling():
+            from torch._dynamo.comptime import comptime
+
+            comptime(dry_at_trace if process.is_dry else at_trace)
             return function(*args, **keywords)
         stack = entered()
         level = stack[-1] | process.extra if stack else process.state
         if level == levels.META:
             try:
                 passes = len(args) <= limit and check(*args, **keywords)
-            except UNBOUND:
+            except Exception:  # what cannot be bound, and what a tensor raises when it is asked
                 passes = False
             if not passes:
-                error = (guard or start()).judge(args, keywords, level)
-                if error is not None:
-                    raise error
+                refuse(args, keywords, level)
         elif level:
-            begin(args, keywords, level)
-            if level & levels.DRY and not stands_in:
-                return (guard or start()).outputs(function, args, keywords)
+            refuse(args, keywords, level)
+            if level & levels.DRY:
+                return stand_in(args, keywords)
         return function(*args, **keywords)
 
     @functools.wraps(function)
     def bound(self: Any, *args: Any, **keywords: Any) -> Any:
-        if not is_compiling():
+        if is_compiling():
+            from torch._dynamo.comptime import comptime
+
+            comptime(at_trace)
+        else:
             stack = entered()
             level = stack[-1] | process.extra if stack else process.state
             if level:
-                begin(args, keywords, level)
+                refuse(args, keywords, level)
         return function(self, *args, **keywords)
 
-    chosen = bound if method else wrapper
+    @functools.wraps(function)
+    async def awaiting(*args: Any, **keywords: Any) -> Any:
+        level = levels.current()
+        if level:
+            refuse(args, keywords, level)
+        return await function(*args, **keywords)
+
+    chosen = bound if method else awaiting if inspect.iscoroutinefunction(function) else wrapper
     chosen.__kdacheck_guard__ = lambda: guard or start()  # type: ignore[attr-defined]
     return chosen
 
 
-#: What a checker raises where arguments cannot be bound, and where a tensor has another rank or no strides.
-UNBOUND = (TypeError, ValueError, AttributeError, RuntimeError, ZeroDivisionError, IndexError)
+def _binds(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], method: bool
+) -> bool:
+    """Whether Python itself would take the call."""
+    try:
+        inspect.signature(function).bind(*((None,) * method), *args, **keywords)
+    except TypeError:
+        return False
+    except ValueError:  # of a function of C, nothing is known
+        return True
+    return True
 
 
 def _never(*args: Any, **keywords: Any) -> bool:

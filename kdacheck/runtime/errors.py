@@ -58,8 +58,13 @@ class ContractError(ValueError):
         """The codes of all broken laws."""
         return tuple(law.code for law in self.broken)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
+    def as_type_error(self) -> ContractError:
+        """The same, as an error that is a TypeError as well."""
+        return _TypeError(*self._all)
+
+    @property
+    def _all(self) -> tuple[Any, ...]:
+        return (
             self.broken,
             self.callee,
             self.path,
@@ -69,5 +74,21 @@ class ContractError(ValueError):
             self.text,
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (isinstance(self, TypeError), self._all)
 
-ContractError.__module__ = "kdacheck"
+
+class _TypeError(ContractError, TypeError):
+    """A broken call that Python does not take either: who expected a TypeError gets one."""
+
+
+def _again(is_type_error: bool, values: tuple[Any, ...]) -> ContractError:
+    return (_TypeError if is_type_error else ContractError)(*values)
+
+
+class Unusable(TypeError):  # noqa: N818 - says what the contract is
+    """A contract that its author has to change: it raises at every level."""
+
+
+ContractError.__module__ = _TypeError.__module__ = "kdacheck"
+_TypeError.__name__ = _TypeError.__qualname__ = "ContractError"

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from kdacheck.facts import Dim, Fact, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
+from kdacheck.runtime.traced import UNTRACED
 
 
 def fact(value: Any, values: tuple[int, ...] | None = None) -> Fact:
@@ -19,6 +20,8 @@ def fact(value: Any, values: tuple[int, ...] | None = None) -> Fact:
         return tensor(value, values)
     if value is None or isinstance(value, (bool, int, float, str)):
         return Literal(value)
+    if value is UNTRACED:
+        return Unknown()
     if isinstance(value, torch.SymInt):
         known = size(value)
         return Literal(known) if isinstance(known, int) else Unknown(not_none=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from kdacheck.runtime import contents, fast, judge, report
-from kdacheck.runtime.decorate import UNBOUND
+from kdacheck.runtime import contents, fast, judge, report, traced
 from kdacheck.runtime.errors import ContractError
 from kdacheck.runtime.levels import COUNT, META, VALUES
 from kdacheck.runtime.reading import Signature
@@ -24,8 +23,11 @@ class Ran:
 #: By import path, with the release; filled where calls are counted.
 counts: dict[tuple[str, str], Ran] = {}
 
-#: (filename, line) of the calls that were reached, where calls are counted.
-sites: Counter[tuple[str, int]] = Counter()
+#: How far out from a call lines count as reached: far enough for the decorators of a kernel.
+DEPTH = 64
+
+#: (filename, line) of the calls that were reached and of those that led there, where calls are counted.
+sites: set[tuple[str, int]] = set()
 
 
 class Guard:
@@ -46,7 +48,7 @@ class Guard:
         """Whether the checker passes a call: no rule and no annotation can object."""
         try:
             return len(args) <= self.limit and self.check(*args, **keywords)
-        except UNBOUND:
+        except Exception:  # what cannot be bound, and what a tensor raises when it is asked
             return False
 
     def judge(
@@ -62,14 +64,7 @@ class Guard:
         self, args: Sequence[Any], keywords: Mapping[str, Any], level: int
     ) -> ContractError | None:
         """Check a call at any level, and count it where calls are counted."""
-        ran = None
-        if level & COUNT:
-            path = self.signature.path or self.signature.contract.paths[0]
-            ran = counts.setdefault((path, self.version), Ran())
-            ran.calls += 1
-            frame = report.caller()
-            if frame is not None:
-                sites[frame.f_code.co_filename, frame.f_lineno] += 1
+        ran = self._count(report.frames()) if level & COUNT else None
         if not level & (META | VALUES):
             return None
         if self.passes(args, keywords) and (
@@ -81,6 +76,30 @@ class Guard:
             ran.broken += 1
         return error
 
+    def judge_in_trace(self, context: Any, level: int) -> ContractError | None:
+        """What the rules say of a call that torch.compile traces, by what is known of it there.
+
+        context: what Dynamo hands to a `comptime` function in the wrapper. No contents are read, no guard is added.
+        """
+        frames = list(traced.frames(context))
+        if level & COUNT:
+            self._count(frames)
+        if not level & (META | VALUES):
+            return None
+        bound = judge.bind(self.signature, *traced.call_of(context))
+        call = judge.call_of(self.signature, bound, META, self.version)
+        broken = tuple(judge.by_rules(call))
+        if not broken:
+            return None
+        return report.error(self.signature, broken, bound, call, self.version, frames)
+
+    def _count(self, frames: Iterable[report.Place]) -> Ran:
+        path = self.signature.path or self.signature.contract.paths[0]
+        ran = counts.setdefault((path, self.version), Ran())
+        ran.calls += 1
+        sites.update((filename, line) for filename, line, _ in islice(frames, DEPTH))
+        return ran
+
     def _contents_pass(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
         if not self._asked:
             return True
@@ -89,12 +108,27 @@ class Guard:
         return contents.passes(self._asked, given)
 
     def outputs(
-        self, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        keywords: Mapping[str, Any],
+        *,
+        stands_in: bool,
     ) -> Any:
-        """Zeros in place of what a decorated function returns; its own result where it does not say what that is."""
+        """Zeros in place of what a function returns; of a decorated one whose results are not known, its own.
+
+        stands_in: there is no such function, only a stand-in.
+        """
         from kdacheck.runtime.standins import NoOutputsError, outputs_of
 
         try:
             return outputs_of(self, args, keywords)
-        except NoOutputsError:
+        except NoOutputsError as error:
+            if stands_in:
+                raise
+            unknown = str(error)
+        try:
             return function(*args, **keywords)
+        except Exception as error:
+            error.add_note(f"{unknown}, so that it ran itself")
+            raise

@@ -42,6 +42,8 @@ class _Process:
 
     def __init__(self) -> None:
         self._dry = 0
+        #: whether stand-ins take the place of kernels; code that torch compiles guards on it
+        self.is_dry = False
         self.extra = 0
         self.level = _from_environment()
         #: level and extra as one number
@@ -60,7 +62,8 @@ class _Process:
     def dry(self, step: int) -> None:
         """One `dry` more, or one less."""
         self._dry += step
-        self.extra = self.extra | DRY if self._dry else self.extra & ~DRY
+        self.is_dry = self._dry > 0
+        self.extra = self.extra | DRY if self.is_dry else self.extra & ~DRY
         self.set(self.level)
 
 

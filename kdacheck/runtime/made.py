@@ -113,6 +113,8 @@ def sizes(spec: TensorSpec, call: Call, given: Mapping[str, Any]) -> tuple[int, 
             bound["V"] = bound["K"]
     if "chunks" in names:
         bound["chunks"] = _chunks(call, given)
+    if "chunk_rows" in names:
+        bound["chunk_rows"] = _chunk_rows(call)
     shape: list[int] = []
     for name in names:
         size = evaluate(name, bound)
@@ -120,6 +122,15 @@ def sizes(spec: TensorSpec, call: Call, given: Mapping[str, Any]) -> tuple[int, 
             raise NoOutputsError(f"the result has an axis {name!r} of unknown size")
         shape.append(size)
     return tuple(shape)
+
+
+def _chunk_rows(call: Call) -> int:
+    """Rows for the chunks of all sequences, whatever their lengths are."""
+    tokens, offsets = call.unified.size("T"), call.tensor("cu_seqlens")
+    if not isinstance(tokens, int):
+        raise NoOutputsError("the number of tokens is not known")
+    length = offsets.dim(0) if offsets is not None else None
+    return tokens // CHUNK + length - 1 if isinstance(length, int) else -(-tokens // CHUNK)
 
 
 def _chunks(call: Call, given: Mapping[str, Any]) -> int:

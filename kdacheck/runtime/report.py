@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from types import FrameType
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kdacheck.contracts.call import Call
@@ -18,18 +17,24 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def error(
-    signature: Signature, broken: Sequence[Broken], bound: Bound, call: Call, version: str
+    signature: Signature,
+    broken: Sequence[Broken],
+    bound: Bound,
+    call: Call,
+    version: str,
+    around: Iterable[Place] | None = None,
 ) -> ContractError:
-    """The one exception for everything that is wrong with a call."""
-    frame = caller()
-    filename = frame.f_code.co_filename if frame is not None else ""
-    lineno = frame.f_lineno if frame is not None else 0
+    """The one exception for everything that is wrong with a call.
+
+    around: the functions that lead to the call, innermost first, where it is not made by the running ones.
+    """
+    filename, lineno, name = place_of(frames() if around is None else around)
     callee, contract = signature.label, signature.contract
     release = " ".join(filter(None, (contract.package, version)))
     where = f"`{callee}`" + (f" ({release})" if release else "")
     lines = [f"{law.code} {law.name}: {where}: {law.message}" for law in broken]
-    if frame is not None:
-        lines.append(f"  --> {filename}:{lineno} in {frame.f_code.co_name}")
+    if filename:
+        lines.append(f"  --> {filename}:{lineno} in {name}")
     culprits = {law.parameter for law in broken}
     rows = [
         (">" if name in culprits else " ", name, _describe(bound.given.get(name), call, name))
@@ -66,12 +71,21 @@ def _describe(value: Any, call: Call, name: str) -> str:
     return type(value).__name__ if name in call.arguments else "unknown keyword"
 
 
-def caller() -> FrameType | None:
-    """The frame that makes the call: the innermost that is neither this package's nor torch's own."""
+#: The file, the line and the name of a function that runs.
+Place = tuple[str, int, str]
+
+
+def frames() -> Iterator[Place]:
+    """The functions that run, innermost first."""
     frame = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code.co_filename):
+    while frame is not None:
+        yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
-    return frame
+
+
+def place_of(around: Iterable[Place]) -> Place:
+    """Where the call is made: the innermost function that is neither this package's nor torch's own."""
+    return next((place for place in around if not is_ours(place[0])), ("", 0, ""))
 
 
 def is_ours(filename: str) -> bool:

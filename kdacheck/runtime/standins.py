@@ -44,12 +44,16 @@ def outputs_of(guard: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> 
         raise TypeError(f"{signature.contract.name}() is missing required arguments: {names}")
     call = judge.call_of(signature, bound, 0)
     contract = signature.contract
-    result = result_of(contract) if contract.package else None
-    if result is None and contract.returns:
-        return made.by_annotation(contract, call, bound.given)
-    if result is None:
-        raise NoOutputsError(f"no shapes are known of what `{signature.label}` returns")
-    return made.by_result(result, call, bound.given)
+    result = result_of(contract)
+    try:
+        if result is not None:
+            return made.by_result(result, call, bound.given)
+        if contract.returns:
+            return made.by_annotation(contract, call, bound.given)
+        raise NoOutputsError("it is not known what the callee returns")
+    except NoOutputsError as error:
+        where = contract.paths[0]
+        raise NoOutputsError(f"kdacheck.dry() has no stand-in for `{where}`: {error}") from None
 
 
 def stand_in(contract: Contract, version: str) -> Callable[..., Any]:

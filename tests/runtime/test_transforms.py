@@ -63,6 +63,147 @@ def test_no_graph_break_and_no_recompile(dynamic: bool | None, level: Any) -> No
     assert ours == graphs(undecorated, dynamic=dynamic, shapes=shapes)
 
 
+@kdacheck.contract(Packed(("q", "k"), by="cu"), Dense(("k",)), SameDevice())
+def apart(
+    q: Float[Tensor, "B T K"],
+    k: Float[Tensor, "B T K"],
+    cu: Tensor | None = None,
+    context: Any = None,
+    scale: float = 1.0,
+    *,
+    rows: int = 1,
+) -> Tensor:
+    """Asks nothing of how its operands agree, and never looks at some: only the contract does."""
+    return q.sum() * scale + k.sum() + rows
+
+
+def undecorated_apart(
+    q: Tensor,
+    k: Tensor,
+    cu: Tensor | None = None,
+    context: Any = None,
+    scale: float = 1.0,
+    *,
+    rows: int = 1,
+) -> Tensor:
+    return q.sum() * scale + k.sum() + rows
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_tracing_a_check_leaves_no_guard(dynamic: bool | None) -> None:
+    def compiled(function: Any) -> tuple[int, int]:
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        run = torch.compile(function, backend=counter, fullgraph=True, dynamic=dynamic)
+        for tokens, other, scale, rows in [
+            (4, 4, 1.0, 1),
+            (6, 4, 1.0, 1),
+            (6, 9, 2.0, 3),
+            (7, 5, 2.0, 4),
+        ]:
+            q, k = pair(1, tokens, 8)
+            cu = torch.zeros(other, dtype=torch.int64)
+            run(q, k, cu, context=object(), scale=scale, rows=rows)
+            run(q, k, None, scale=scale, rows=rows)
+        return counter.frame_count, counter.op_count
+
+    ours = compiled(lambda *args, **keywords: apart(*args, **keywords))
+    assert ours == compiled(lambda *args, **keywords: undecorated_apart(*args, **keywords))
+
+
+def test_sizes_that_only_the_contract_compares_stay_dynamic() -> None:
+    torch._dynamo.reset()
+    q, k = pair(4, 6, 8)
+    for value in (q, k):
+        torch._dynamo.mark_dynamic(value, 1)
+    counter = CompileCounter()
+    compiled = torch.compile(lambda q, k: apart(q, k), backend=counter, fullgraph=True)
+    compiled(q, k)
+    compiled(*pair(4, 9, 8))
+    assert counter.frame_count == 1
+
+
+@pytest.mark.parametrize("fullgraph", [True, False])
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_a_broken_call_raises_when_it_is_traced(dynamic: bool | None, fullgraph: bool) -> None:
+    torch._dynamo.reset()
+    q = torch.randn(1, 4, 8)
+
+    def run(q: Tensor, k: Tensor) -> Tensor:
+        return dot(q * 2, k.transpose(1, 2)).relu()
+
+    compiled = torch.compile(run, backend="aot_eager", dynamic=dynamic, fullgraph=fullgraph)
+    with pytest.raises(kdacheck.ContractError, match="KDA201") as raised:
+        compiled(q, torch.randn(1, 8, 4))
+    assert (raised.value.filename, raised.value.lineno) == (
+        __file__,
+        run.__code__.co_firstlineno + 1,
+    )
+    assert "> k  float32[1, 4, 8] stride (32, 1, 4) cpu" in str(raised.value)
+    right = torch.randn(1, 4, 8).transpose(1, 2)
+    with pytest.raises(kdacheck.ContractError, match="KDA201"):
+        compiled(q, torch.randn(1, 8, 4))
+    torch.testing.assert_close(compiled(q, right), run(q, right))
+    with kdacheck.checking("off"):
+        assert compiled(q, torch.randn(1, 8, 4)).shape == (1, 4)
+
+
+def test_a_broken_call_raises_in_the_modules_and_transforms_that_are_traced() -> None:
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(8))
+
+        def forward(self, q: Tensor) -> Tensor:
+            return dot(q, self.weight.expand(*q.shape))
+
+    q, k = pair(1, 4, 8)
+    wrong = torch.randn(1, 6, 8)
+
+    def checkpointed(q: Tensor, k: Tensor) -> Any:
+        return torch.utils.checkpoint.checkpoint(
+            lambda q, k: dot(q, k).sin(), q, k, use_reentrant=False
+        )
+
+    runs: list[tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...] | None]] = [
+        (Layer(), (q,), None),
+        (checkpointed, (q, wrong), (q, k)),
+        (torch.vmap(dot), (q[None], wrong[None]), (q[None], k[None])),
+        (torch.func.grad(lambda q, k: dot(q, k).sum()), (q, wrong), (q, k)),
+    ]
+    for run, broken, right in runs:
+        torch._dynamo.reset()
+        if right is not None:
+            torch.compile(run, backend="aot_eager", fullgraph=True)(*right)
+            torch._dynamo.reset()
+        with pytest.raises(kdacheck.ContractError, match=r"KDA20[13]"):
+            torch.compile(run, backend="aot_eager")(*broken)
+
+
+def test_where_only_a_graph_will_do_the_error_of_torch_says_what_is_broken() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, q: Tensor, k: Tensor) -> Tensor:
+            return dot(q, k)
+
+    q, k = pair(1, 4, 8)
+    with pytest.raises(Exception, match="KDA203 operand-shape: `dot`"):
+        torch.export.export(Module(), (q, k[:, :3]), strict=True)
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="KDA203 operand-shape: `dot`"):
+        torch.compile(torch.vmap(dot), fullgraph=True)(q[None], k[None, :, :3])
+
+
+def test_a_call_that_torch_cannot_explain_is_compiled_unchecked() -> None:
+    torch._dynamo.reset()
+    q, k = pair(1, 4, 8)
+
+    def run(q: Tensor, k: Tensor) -> Tensor:
+        return apart(q, k, context=[q, {"k": k}], scale=q.shape[1] * 0.5, rows=q.size(0))
+
+    compiled = torch.compile(run, backend="aot_eager", fullgraph=True, dynamic=True)
+    torch.testing.assert_close(compiled(q, k), run(q, k))
+
+
 def test_a_level_that_changes_recompiles_nothing() -> None:
     torch._dynamo.reset()
     counter = CompileCounter()
