@@ -110,7 +110,7 @@ def lint(
         exports = known.union(*(outcome.exports for outcome in outcomes.values()))
         if len(files) < 2 or exports <= known:
             break
-        check_all(_importers(files, exports, known, cache))
+        check_all(importers(files, exports, known, cache))
         known = exports
     result.exports = known
     for outcome in outcomes.values():
@@ -144,7 +144,7 @@ def _not_cached(
             yield candidate
 
 
-def _importers(
+def importers(
     files: Iterable[tuple[str, Settings]],
     exports: frozenset[str],
     known: frozenset[str],
