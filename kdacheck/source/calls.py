@@ -386,6 +386,11 @@ def _external(
             arguments.open_keywords,
         )
         return dispatch(interp, arguments.positional[0].value, rest, node, state)
+    if path in ("typing.cast", "typing_extensions.cast") and len(arguments.positional) == 2:
+        kind, given = arguments.positional
+        if isinstance(given.value, Unknown) and isinstance(kind.node, cst.BaseExpression):
+            return interp.from_annotation(kind.node, opaque(), state)
+        return given.value
     if path.rpartition(".")[2] == "get_kernel" and arguments.positional:
         named = arguments.positional[0].value
         if isinstance(named, Literal) and isinstance(named.value, str):

@@ -11,10 +11,12 @@ import libcst as cst
 from kdacheck import contracts
 from kdacheck.facts import Dim, Integer, Literal, Poly, Symbol, Unknown
 from kdacheck.facts.dims import add, bounds, multiply, of_symbol, possible_values
-from kdacheck.source.integers import as_dim
+from kdacheck.source import guards
+from kdacheck.source.integers import as_dim, from_dim
+from kdacheck.source.module import dotted
 from kdacheck.source.objects import is_none
 from kdacheck.source.state import State, alternatives, any_of, join
-from kdacheck.source.values import AnyOf, Code, External, Items, Table, Value
+from kdacheck.source.values import AnyOf, Code, DType, External, Items, ShapeOf, Table, Value
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
@@ -111,7 +113,13 @@ def split(
             return join(yes, yes2), no2
         case cst.Comparison(left=left, comparisons=comparisons):
             return _split_comparison(interpreter, left, comparisons, state)
-        case cst.Call(func=cst.Name("isinstance"), args=args) if len(args) == 2:
+        case cst.Call(func=func, args=[arg, kind]) if dotted(func) in _TESTING_TYPES:
+            found = split_type(interpreter, arg.value, kind.value, state)
+            if found is not None:
+                return found
+            if dotted(func) != "isinstance":
+                return _split_truth(interpreter, node, state)
+            args = (arg, kind)
             interpreter.evaluate(node, state)
             yes, no = state.copy(), state.copy()
             key = place_of(interpreter, args[0].value, state)
@@ -122,6 +130,11 @@ def split(
                     return None, no
                 interpreter.write_place(key, _sure(any_of(kept), yes), yes)
             return yes, no
+        case cst.Call(func=cst.Attribute(owner, cst.Name("is_contiguous")), args=[]):
+            key = place_of(interpreter, owner, state)
+            value = interpreter.evaluate(owner, state)
+            found = guards.split_layout(interpreter, key, value, state) if key else None
+            return found or _split_truth(interpreter, node, state)
         case cst.Call(func=cst.Name("bool"), args=[arg]):
             return split(interpreter, arg.value, state)
         case cst.Call(func=cst.Name("all"), args=[arg]) if _generator(arg.value):
@@ -130,6 +143,23 @@ def split(
             return _split_quantified(interpreter, arg.value, state, every=False)
         case _:
             return _split_truth(interpreter, node, state)
+
+
+#: `is_bearable` is beartype's `isinstance`.
+_TESTING_TYPES = frozenset(
+    ("isinstance", "is_bearable", "door.is_bearable", "beartype.door.is_bearable")
+)
+
+
+def split_type(
+    interpreter: Interpreter, node: cst.BaseExpression, kind: cst.BaseExpression, state: State
+) -> tuple[State | None, State | None] | None:
+    """The states in which a tensor is of a jaxtyping type, and in which it is not; None for other types."""
+    key = place_of(interpreter, node, state)
+    if key is None:
+        return None
+    value = interpreter.evaluate(node, state)
+    return guards.split_type(interpreter, key, value, kind, state)
 
 
 def _excludes_none(interpreter: Interpreter, node: cst.BaseExpression, state: State) -> bool:
@@ -234,17 +264,25 @@ def _split_one(
         node, value = (left, a) if is_none(b) else (right, b)
         yes, no = _split_none(interpreter, node, value, state)
         return (yes, no) if operator in ("is", "==") else (no, yes)
+    if operator in ("==", "is", "in", "!=", "is not", "not in"):
+        found = _split_dtype(interpreter, left, right, a, b, state)
+        if found is not None:
+            return found if operator in ("==", "is", "in") else (found[1], found[0])
     if operator in ("in", "not in") and isinstance(b, (Items, Table)):
         yes, no = _split_in(interpreter, left, a, b, state)
         return (yes, no) if operator == "in" else (no, yes)
     x, y = as_dim(a), as_dim(b)
+    ranked = _split_rank(interpreter, left, operator, right, state)
+    if ranked is not None and not (isinstance(x, int) and isinstance(y, int)):
+        return ranked
     if operator in _NEGATED and x is not None and y is not None:
-        ranked = _split_rank(interpreter, left, operator, right, state)
-        if ranked is not None:
-            return ranked
         return _refine(state.copy(), x, operator, y), _refine(
             state.copy(), x, _NEGATED[operator], y
         )
+    for one, other in ((a, b), (b, a)) if operator in ("==", "!=") else ():
+        if isinstance(one, ShapeOf) and isinstance(other, Items) and other.kind == "tuple":
+            yes = _of_shape(interpreter, one.handle, other.items, state.copy())
+            return (yes, state.copy()) if operator == "==" else (state.copy(), yes)
     if operator in ("==", "!=") and isinstance(a, Items) and isinstance(b, Items):
         yes = _all_equal(state.copy(), a.items, b.items)
         return (yes, state.copy()) if operator == "==" else (state.copy(), yes)
@@ -283,6 +321,36 @@ def _all_equal(
         if state is not None and p is not None and q is not None:
             state = _refine(state, p, "==", q)
     return state
+
+
+def _of_shape(
+    interpreter: Interpreter, handle: int, sizes: tuple[Value, ...], state: State
+) -> State | None:
+    """The state in which an object of unknown rank has this shape, None where it cannot have it."""
+    count = len(sizes)
+    if state.ranks.setdefault(handle, count) != count:
+        return None
+    own = tuple(from_dim(interpreter.size(handle, axis, count)) for axis in range(count))
+    return _all_equal(state, own, sizes)
+
+
+def _split_dtype(
+    interpreter: Interpreter,
+    left: cst.BaseExpression,
+    right: cst.BaseExpression,
+    a: Value,
+    b: Value,
+    state: State,
+) -> tuple[State | None, State | None] | None:
+    """`x.dtype == torch.float32`, from either side; None for what compares no dtype of a tensor with known ones."""
+    for node, kinds in ((left, b), (right, a)):
+        if not isinstance(node, cst.Attribute) or node.attr.value != "dtype":
+            continue
+        key = place_of(interpreter, node.value, state)
+        if key is not None and isinstance(kinds, (DType, Items)):
+            value = interpreter.evaluate(node.value, state)
+            return guards.split_dtype(interpreter, key, value, kinds, state)
+    return None
 
 
 def _split_none(

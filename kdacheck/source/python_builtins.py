@@ -26,6 +26,7 @@ from kdacheck.source.values import (
     Device,
     Items,
     Repeated,
+    ShapeOf,
     Table,
     Value,
 )
@@ -158,7 +159,10 @@ def _sequence(
     kind = "list" if name in ("list", "sorted") else "set" if "set" in name else "tuple"
     if not arguments.positional:
         return Items((), kind)
-    spread = interp.iterate(_first(arguments), state)
+    first = _first(arguments)
+    if isinstance(first, ShapeOf) and name == "tuple":
+        return first
+    spread = interp.iterate(first, state)
     if isinstance(spread, Items):
         if name == "reversed":
             return Items(spread.items[::-1], kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import boundaries, contracted, judge, narrowing
+from kdacheck.source import boundaries, contracted, guards, judge, narrowing
 from kdacheck.source.annotations import is_annotation
 from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
 from kdacheck.source.module import (
@@ -92,8 +92,15 @@ def _expression(interp: Interpreter, node: cst.Expr, state: State) -> State | No
     interp.evaluate(node.value, state)
     if isinstance(node.value, cst.Call) and is_simple(node.value.func):
         callee = interp.evaluate(node.value.func, state)
-        if isinstance(callee, External) and callee.path in _LEAVING:
+        path = callee.path if isinstance(callee, External) else ""
+        if path in _LEAVING:
             return None
+        if path in guards.ASSERTING and node.value.args:
+            return narrowing.split(interp, node.value.args[0].value, state)[0]
+        if path in guards.ASSERTING_TYPES and len(node.value.args) >= 2:
+            tested, kind = node.value.args[:2]
+            found = narrowing.split_type(interp, tested.value, kind.value, state)
+            return found[0] if found is not None else state
         if dotted(node.value.func).endswith((".skipTest", ".fail")) and isinstance(
             node.value.func, cst.Attribute
         ):
