@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,7 @@ class _Session:
 
         root = self.config.rootpath
         chosen = self.config.getini("kdacheck_coverage_paths") or [str(root)]
-        reached = set(self._guard.sites)
+        reached = {(os.path.realpath(filename), line) for filename, line in self._guard.sites}
         missed = total = 0
         for site in call_sites([root / pathlib.Path(path) for path in chosen]):
             total += 1

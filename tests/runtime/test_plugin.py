@@ -49,6 +49,74 @@ def never(x):
 """
 
 
+LAYERS = {
+    "pkg/__init__.py": "",
+    "pkg/ops.py": """\
+import functools
+
+from fla.ops.kda import chunk_kda
+from fla.ops.kda import fused_recurrent_kda as recurrent
+
+
+def logged(function):
+    @functools.wraps(function)
+    def inner(*args, **keywords):
+        return function(*args, **keywords)
+
+    return inner
+
+
+KERNEL = chunk_kda
+LOGGED = logged(chunk_kda)
+
+
+def attend(x, beta):
+    return KERNEL(
+        x, x, x, x, beta
+    )
+""",
+    "pkg/layer.py": """\
+import functools
+
+from pkg import ops
+from pkg.ops import KERNEL, LOGGED, attend
+
+
+class Layer:
+    def __init__(self, fast=True):
+        self._kernel = KERNEL if fast else ops.recurrent
+        self._scaled = functools.partial(ops.chunk_kda, scale=1.0)
+
+    def forward(self, x, beta):
+        return self._kernel(x, x, x, x, beta)
+
+    def scaled(self, x, beta):
+        return self._scaled(x, x, x, x, beta)
+
+    def renamed(self, x, beta):
+        kernel = self._kernel
+        return kernel(x, x, x, x, beta)
+
+    def wrapped(self, x, beta):
+        return attend(x, beta)
+
+    def logged(self, x, beta):
+        return LOGGED(x, x, x, x, beta)
+""",
+    "test_layer.py": """\
+import pytest
+import torch
+
+from pkg.layer import Layer
+
+
+@pytest.mark.parametrize("name", ["forward", "wrapped", "logged"])
+def test_layer(name):
+    getattr(Layer(), name)(torch.zeros(1, 8, 2, 4), torch.zeros(1, 8, 2))
+""",
+}
+
+
 @pytest.fixture
 def project(tmp_path: pathlib.Path) -> pathlib.Path:
     (tmp_path / "test_model.py").write_text(MODULE)
@@ -85,6 +153,19 @@ def test_dry_runs_where_nothing_is_installed(project: pathlib.Path) -> None:
     assert "test_model.py:32: fla.ops.kda.fused_recurrent_kda was not reached" in out
     assert "1 of 2 contracted call sites reached" in out
     assert "decorate.py" not in out
+
+
+def test_coverage_names_every_call_that_the_linter_resolves(tmp_path: pathlib.Path) -> None:
+    for name, text in LAYERS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    lines = run(tmp_path, "--kdacheck=dry", "--kdacheck-coverage").splitlines()
+    assert [line for line in lines if "was not reached" in line] == [
+        "pkg/layer.py:16: fla.ops.kda.chunk_kda was not reached",
+        "pkg/layer.py:20: fla.ops.kda.chunk_kda or fla.ops.kda.fused_recurrent_kda was not reached",
+    ]
+    assert "2 of 4 contracted call sites reached" in lines
+    assert "fla.ops.kda.chunk_kda (0.6.0): 3 calls" in lines
 
 
 def test_off_unless_asked(project: pathlib.Path) -> None:
