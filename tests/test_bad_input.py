@@ -10,6 +10,8 @@ import sysconfig
 
 import pytest
 
+from kdacheck.report import FORMATS
+
 pytestmark = pytest.mark.usefixtures("project")
 
 IMPORT = "from fla.ops.kda import chunk_kda\n"
@@ -36,7 +38,7 @@ def check(kdacheck, write, wrong):
         assert findings.pop() == ("KDA001", "zz_wrong.py", 7)
         assert {file for _, file, _ in findings} <= {name}
         if len(data) < 500:
-            for form in ("full", "concise", "github", "sarif"):
+            for form in FORMATS:
                 assert kdacheck("--output-format", form).status == 1
         return [(code, row) for code, _, row in findings]
 

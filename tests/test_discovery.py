@@ -11,6 +11,7 @@ import pytest
 
 from kdacheck.config import Configuration, Overrides
 from kdacheck.discovery import discover
+from kdacheck.report import FORMATS
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -147,7 +148,7 @@ def test_odd_names(kdacheck, write, wrong):
     for name in names:
         write(name, wrong)
     assert found() == sorted(names)
-    for form in ("full", "concise", "json", "github", "sarif"):
+    for form in FORMATS:
         assert kdacheck("--output-format", form).status == 1
 
 
@@ -155,5 +156,5 @@ def test_odd_names(kdacheck, write, wrong):
 def test_names_that_are_no_text(process, wrong):
     with open(b"\xff.py", "w") as file:
         file.write(wrong)
-    for form in ("full", "concise", "json", "github", "sarif"):
+    for form in FORMATS:
         assert process("--output-format", form).status == 1
