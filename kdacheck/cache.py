@@ -153,6 +153,7 @@ class Cache:
             settings.root,
             settings.layers,
             settings.likely,
+            settings.conventions,
             tuple(sorted(settings.versions.items())),
         )
         found = self._keys.get(of_settings)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kdacheck.conventions import NONE, Conventions
 from kdacheck.keys import (
     DEFAULT_EXCLUDE,
     KEYS,
@@ -90,6 +91,7 @@ class Settings:
     exclude: tuple[Rooted, ...] = (Rooted(Patterns(DEFAULT_EXCLUDE)),)
     respect_gitignore: bool = True
     likely: bool = False
+    conventions: Conventions = NONE
     versions: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None
     sources: tuple[Source, ...] = field(default=(), compare=False, repr=False)
@@ -296,6 +298,9 @@ class Configuration:
             exclude=tuple(rooted(lines, source) for lines, source in patterns if lines),
             respect_gitignore=strongest("respect-gitignore")[0],
             likely=strongest("likely")[0],
+            conventions=Conventions(
+                strongest("suffix-shapes")[0], strongest("docstring-shapes")[0]
+            ),
             versions=versions,
             baseline=baseline or None,
             sources=sources,

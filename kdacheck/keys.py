@@ -212,6 +212,18 @@ KEYS: Mapping[str, Key] = {
             "Whether strong evidence that may have an innocent reading is reported too, marked (likely).",
         ),
         Key(
+            "suffix-shapes",
+            Boolean(),
+            False,
+            "Whether the end of a name tells the axes of a tensor, one capital letter each: q_BTHK.",
+        ),
+        Key(
+            "docstring-shapes",
+            Boolean(),
+            False,
+            "Whether docstrings tell the shapes of parameters: q (torch.Tensor): queries of shape `[B, T, H, K]`.",
+        ),
+        Key(
             "baseline",
             FilePath(),
             None,

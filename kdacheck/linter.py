@@ -388,7 +388,9 @@ def check(candidate: Candidate) -> Outcome:
     depends: Depends | None = None
     try:
         versions = releases.resolve(settings.versions, settings.root)
-        analysis = source.examine(filename, data, versions, candidate.exports)
+        analysis = source.examine(
+            filename, data, versions, candidate.exports, conventions=settings.conventions
+        )
         findings, exports, depends = analysis.findings, analysis.exports, analysis.depends
     except source.Unreadable as problem:
         remedy = "fix the file, or exclude it"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kdacheck.conventions import NONE, Conventions
 from kdacheck.finding import Finding
 from kdacheck.source import select
 from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
@@ -47,16 +48,20 @@ def examine(
     versions: Mapping[str, str],
     exports: frozenset[str] = frozenset(),
     seen: list[Run] | None = None,
+    conventions: Conventions = NONE,
 ) -> Analysis:
     """What `analyse` tells, what is only likely, and what the file hands on.
 
     exports: import paths of functions and classes of the project that reach a contracted callee.
     seen: takes what the interpreter saw, where somebody wants to look at it.
+    conventions: what names and docstrings mean here.
     """
     try:
-        return _analyse(filename, data, versions, exports, seen)
+        return _analyse(filename, data, versions, exports, seen, conventions)
     except RecursionError:
-        return _with_room(lambda: _analyse(filename, data, versions, exports, seen, deep=True))
+        return _with_room(
+            lambda: _analyse(filename, data, versions, exports, seen, conventions, deep=True)
+        )
 
 
 #: What is tried for files nested so deeply that Python's own limit ends their analysis.
@@ -97,8 +102,9 @@ def _analyse(
     filename: str,
     data: bytes,
     versions: Mapping[str, str],
-    exports: frozenset[str] = frozenset(),
-    seen: list[Run] | None = None,
+    exports: frozenset[str],
+    seen: list[Run] | None,
+    conventions: Conventions,
     deep: bool = False,
 ) -> Analysis:
     text = decode(data)
@@ -120,7 +126,7 @@ def _analyse(
     from kdacheck.source.run import Run
 
     project = Project(filename, name)
-    run = Run(project=project)
+    run = Run(project=project, conventions=conventions)
     interpreter = Interpreter(module, versions, relevant, run)
     with defaults_of(text):
         interpreter.run_module()

@@ -11,6 +11,7 @@ import libcst as cst
 from kdacheck import rules
 from kdacheck.contracts import tags
 from kdacheck.contracts.call import Call
+from kdacheck.conventions import NONE, Conventions
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown, show
 from kdacheck.facts.dims import exactly
 from kdacheck.facts.tensors import ASPECTS
@@ -52,10 +53,16 @@ class Explanation:
     lines: tuple[int, ...]
 
 
-def explain(filename: str, data: bytes, line: int, versions: Mapping[str, str]) -> Explanation:
+def explain(
+    filename: str,
+    data: bytes,
+    line: int,
+    versions: Mapping[str, str],
+    conventions: Conventions = NONE,
+) -> Explanation:
     """Explain the contracted calls on one line. Raises Unreadable."""
     seen: list[Run] = []
-    examine(filename, data, versions, seen=seen)
+    examine(filename, data, versions, seen=seen, conventions=conventions)
     calls: dict[str, None] = {}
     lines: set[int] = set()
     for run in seen:
@@ -90,13 +97,14 @@ def tell(
     versions: Mapping[str, str],
     exports: frozenset[str] = frozenset(),
     at: tuple[int, int] | None = None,
+    conventions: Conventions = NONE,
 ) -> list[Told]:
     """The contracted calls of a file without their explanations, or with them those around one place.
 
     exports: those of `examine`. Raises Unreadable.
     """
     seen: list[Run] = []
-    examine(filename, data, versions, exports, seen)
+    examine(filename, data, versions, exports, seen, conventions)
     told: dict[Told, None] = {}
     for run in seen:
         module = next(iter(run.interpreters))

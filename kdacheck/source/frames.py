@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from kdacheck.facts import Dim
 from kdacheck.source.module import Definition, Module
 from kdacheck.source.objects import Class, Function
 from kdacheck.source.state import State
@@ -51,3 +52,5 @@ class Frame:
     #: Parameters with their first values, and the tests that hold where the function is now.
     parameters: dict[str, Value] = field(default_factory=dict)
     tests: list[cst.BaseExpression] = field(default_factory=list)
+    #: The sizes of the axes that annotations and names speak of.
+    dims: dict[str, Dim] = field(default_factory=dict)

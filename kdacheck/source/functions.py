@@ -192,7 +192,7 @@ def bind(
     if receiver is not None and "staticmethod" not in decorators:
         queue.insert(0, Argument(receiver if "classmethod" not in decorators else opaque(True)))
     keywords = dict(arguments.keywords)
-    dims: dict[str, Dim] = {}
+    dims = interp.frame.dims
     for param in positional:
         name = param.name.value
         if queue:
@@ -203,7 +203,7 @@ def bind(
             value = keywords.pop(name).value
         else:
             value = _absent(interp, target, param, arguments, state, dims)
-        state.names[name] = _refined_by_annotation(interp, param, value, state, dims)
+        state.names[name] = _as_said(interp, param, value, state, dims)
     if isinstance(params.star_arg, cst.Param):
         rest: Value = Items(tuple(a.value for a in queue))
         state.names[params.star_arg.name.value] = (
@@ -215,7 +215,7 @@ def bind(
             value = keywords.pop(name).value
         else:
             value = _absent(interp, target, param, arguments, state, dims)
-        state.names[name] = _refined_by_annotation(interp, param, value, state, dims)
+        state.names[name] = _as_said(interp, param, value, state, dims)
     if params.star_kwarg is not None:
         entries = {k: a.value for k, a in keywords.items()}
         maybe = {k: a.value for k, a in arguments.maybe.items() if k not in entries}
@@ -271,16 +271,10 @@ def defaults_of(interp: Interpreter, params: cst.Parameters, state: State) -> di
 _CONSTANT = (cst.Integer, cst.Float, cst.SimpleString)
 
 
-def _refined_by_annotation(
+def _as_said(
     interp: Interpreter, param: cst.Param, value: Value, state: State, dims: dict[str, Dim]
 ) -> Value:
-    if (
-        isinstance(value, Unknown)
-        and param.annotation is not None
-        and not defaults_to_none(param.default)
-    ):
-        return interp.from_annotation(param.annotation.annotation, value, state, dims, param)
-    return value
+    return interp.as_said(param, value, state, dims) if isinstance(value, Unknown) else value
 
 
 def construct(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import libcst as cst
 
 from kdacheck.contracts import paths
-from kdacheck.contracts.annotations import evaluate, parse
+from kdacheck.contracts.annotations import Axes, evaluate, parse
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
 from kdacheck.facts.tensors import ASPECTS
@@ -17,6 +17,7 @@ from kdacheck.source import (
     annotations,
     boundaries,
     calls,
+    claims,
     contracted,
     expressions,
     functions,
@@ -674,11 +675,38 @@ class Interpreter:
         state: State,
         dims: dict[str, Dim],
     ) -> Value:
-        """A parameter of which only its annotation is known."""
-        unknown = opaque()
-        if param.annotation is None or defaults_to_none(param.default):
+        """A parameter of which only what its function says of it is known."""
+        return self.as_said(param, opaque(), state, dims)
+
+    def as_said(
+        self, param: cst.Param, unknown: Unknown, state: State, dims: dict[str, Dim]
+    ) -> Value:
+        """An unknown argument as its parameter's annotation, name and docstring say it is, where they count."""
+        if defaults_to_none(param.default):
             return unknown
-        return self.from_annotation(param.annotation.annotation, unknown, state, dims, param)
+        value: Value = unknown
+        if param.annotation is not None:
+            value = self.from_annotation(param.annotation.annotation, unknown, state, dims, param)
+        claimed = self.claimed(param)
+        if claimed is None or not _is_open(value):
+            return value
+        handle = unknown.handle or new_handle()
+        return self.with_axes(claimed[0], None, handle, claimed[1], state, dims)
+
+    def claimed(self, node: cst.Param | cst.Name) -> tuple[Axes, Made] | None:
+        """The axes that a name, or the docstring of the function of a parameter, claims where the project says so."""
+        conventions = self.run.conventions
+        name = node.value if isinstance(node, cst.Name) else node.name.value
+        if conventions.suffix_shapes:
+            axes = claims.of_name(name)
+            if axes is not None:
+                return axes, Made(node, "its name", self.module)
+        if conventions.docstring_shapes and isinstance(node, cst.Param):
+            definition = self.frame.definition
+            axes = definition.said.get(name) if definition is not None else None
+            if axes is not None:
+                return axes, Made(node, "the docstring", self.module)
+        return None
 
     def from_annotation(
         self,
@@ -709,7 +737,18 @@ class Interpreter:
         if axes is None:
             return TensorFacts(handle=handle)
         made = Made(where or node, f'the annotation "{" ".join(axes.names)}"', self.module)
-        bound = dims if dims is not None else {}
+        return self.with_axes(axes, dtypes, handle, made, state, dims if dims is not None else {})
+
+    def with_axes(
+        self,
+        axes: Axes,
+        dtypes: frozenset[str] | None,
+        handle: int,
+        made: Made,
+        state: State,
+        bound: dict[str, Dim],
+    ) -> TensorFacts:
+        """A tensor of which somebody wrote down the axes. `bound`: the sizes of the names used so far."""
         shape: tuple[Dim, ...] | None = None
         if axes.variadic is None:
             shape = tuple(self._annotated_size(name, bound) for name in axes.names)
@@ -783,6 +822,11 @@ def _movable(value: Value) -> Value:
             return any_of(map(_movable, values))
         case other:
             return other
+
+
+def _is_open(value: Value) -> bool:
+    """Whether nothing is known of a value that may be a tensor, its rank least of all."""
+    return isinstance(value, Unknown) or (isinstance(value, TensorFacts) and value.shape is None)
 
 
 def _is_code(value: Value) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import libcst as cst
 
+from kdacheck.contracts.annotations import Axes
+from kdacheck.source import claims
 from kdacheck.source.select import Changes
 
 Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
@@ -84,6 +86,12 @@ class Definition:
         for child in self.children:
             yield child
             yield from child.inside
+
+    @cached_property
+    def said(self) -> Mapping[str, Axes]:
+        """What the docstring says of the axes of parameters."""
+        node = self.node
+        return claims.of_docstring(node) if isinstance(node, cst.FunctionDef) else {}
 
     @property
     def owner_class(self) -> Definition | None:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 import libcst as cst
 
-from kdacheck.facts import Dim, Literal
+from kdacheck.facts import Literal
 from kdacheck.source import statements
 from kdacheck.source.boundaries import Wiring
 from kdacheck.source.calls import gather
@@ -67,7 +67,7 @@ def _bind_root(
         state.names[named[0].name.value] = receiver
         frame.owner, frame.self_value = interp.class_of(owner), receiver
         named = named[1:]
-    dims: dict[str, Dim] = {}
+    dims = frame.dims
     sets = parametrized(interp, definition, state)
     for param in (*named, *params.kwonly_params):
         name = param.name.value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from kdacheck.conventions import NONE, Conventions
 from kdacheck.source.boundaries import Wiring
 from kdacheck.source.frames import BUDGET, Frame
 from kdacheck.source.module import Definition, Module
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Run:
     """Attributes: sizes of unknown objects, the functions being followed (`chain`: the calls that led there, with
     the module each stands in), what was found, the calls that were judged (`scenes`),
-    and how far the budget goes.
+    what names and docstrings mean, and how far the budget goes.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
@@ -37,5 +38,6 @@ class Run:
     serial: int = 0
     interpreters: dict[Module, Interpreter] = field(default_factory=dict)
     project: Project | None = None
+    conventions: Conventions = NONE
     #: Functions that led to the judging of a contracted call when they were interpreted on their own.
     reached: set[Definition] = field(default_factory=set)

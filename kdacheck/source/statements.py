@@ -26,7 +26,7 @@ from kdacheck.source.module import (
 )
 from kdacheck.source.objects import Function, Instance, function
 from kdacheck.source.select import absolute
-from kdacheck.source.state import State, any_of, element_of, forgotten, join, opaque
+from kdacheck.source.state import State, any_of, element_of, forgotten, join, new_handle, opaque
 from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
@@ -164,6 +164,8 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State)
     match target:
         case cst.Name(name):
             state.names[name] = value
+            if interp.run.conventions.suffix_shapes:
+                _believe_name(interp, target, value, state)
         case cst.Tuple(elements) | cst.List(elements):
             _unpack(interp, list(elements), value, state)
         case cst.Attribute(owner, attr):
@@ -175,6 +177,19 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State)
             assign(interp, inner, Repeated(UNKNOWN, "list"), state)
         case _:
             pass
+
+
+def _believe_name(interp: Interpreter, target: cst.Name, value: Value, state: State) -> None:
+    """Give a tensor of which nothing is known the axes that its name says it has."""
+    claimed = interp.claimed(target)
+    if claimed is None or not isinstance(value, (Unknown, TensorFacts)):
+        return
+    if isinstance(value, Unknown) or value.shape is None:
+        axes, made = claimed
+        found = interp.with_axes(axes, None, new_handle(), made, state, interp.frame.dims)
+        if isinstance(value, TensorFacts):
+            found = replace(found, dtypes=value.dtypes, device=value.device)
+        state.names[target.value] = found
 
 
 def _unpack(
