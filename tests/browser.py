@@ -26,7 +26,7 @@ FLAGS = (
     "--disable-sync",
     "--remote-debugging-pipe",
 )
-PATIENCE = 60.0
+PATIENCE = 30.0
 
 
 def executable() -> str | None:
@@ -67,13 +67,12 @@ class Page:
             raise AssertionError(f"{expression}: {got['exceptionDetails']}")
         return got["result"].get("value")
 
-    def wait_for(self, expression: str) -> Any:
-        """The value of an expression as soon as it is true."""
+    def wait_for(self, expression: str) -> None:
+        """Return as soon as an expression is true, as JavaScript has it."""
         end = time.monotonic() + PATIENCE
-        while not (value := self.evaluate(expression)):
+        while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.02)
-        return value
 
     def type(self, selector: str, text: str) -> None:
         """Put the cursor into a field, and type."""

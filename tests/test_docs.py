@@ -27,7 +27,9 @@ def test_pages_are_written_and_compared(tmp_path, capsys):
     readme = tmp_path / "README.md"
     readme.write_text(f"# A\n{shown}old\n```\nB\n{code}```\nC\n")
     site = tmp_path / "mkdocs.yml"
-    site.write_text("nav:\n    # rules: written\n    - old: x.md\n    # end\n  - Z: z.md\n")
+    site.write_text(
+        "nav:\n    # rules: written\n    # end\n    # catalogue: written\n    - old: x.md\n    # end\n  - Z: z.md\n"
+    )
     folder = tmp_path / "docs" / "rules"
     folder.mkdir(parents=True)
     (folder / "gone-rule.md").write_text("x")
@@ -53,7 +55,8 @@ def test_pages_are_written_and_compared(tmp_path, capsys):
     assert text.startswith(f"# A\n{shown}KDA001 unflattened-batch: ")
     assert text.endswith("g, beta, cu_seqlen=cu_seqlens)\n```\nC\n")
     assert "    - KDA001 unflattened-batch: rules/unflattened-batch.md\n" in site.read_text()
-    assert site.read_text().endswith("    # end\n  - Z: z.md\n")
+    assert site.read_text().count(": written\n") == site.read_text().count("# end\n") == 2
+    assert site.read_text().endswith("    - vllm: catalogue/vllm.md\n    # end\n  - Z: z.md\n")
 
 
 def test_a_command_that_fails_is_told(tmp_path):

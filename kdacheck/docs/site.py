@@ -9,7 +9,7 @@ from kdacheck.rules import catalogue as rules
 
 #: What stands between these comments of `mkdocs.yml` is written.
 BLOCK = re.compile(
-    r"(?P<indent> *)# (?P<which>rules|catalogue): written\n(.*?\n)?(?P=indent)# end\n", re.DOTALL
+    r"(?P<indent> *)# (?P<which>rules|catalogue): written\n(?:(?P=indent)- .*\n)*(?P=indent)# end\n"
 )
 
 
