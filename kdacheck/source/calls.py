@@ -144,6 +144,8 @@ def call_method(
                 return _size(interp, receiver, arguments, node, state)
             if handle:
                 state.forget_attributes(handle)
+            if name in torch.INPLACE_SHAPE_METHODS:
+                state.forget_tensors()
             if name in CHANGING:
                 state.rename(receiver, opaque(True))
             if name == "setattr" or (name == "start" and "patch" in dotted(node.func).split(".")):
@@ -199,7 +201,7 @@ def _tensor_method(
     if name == "size" and facts.shape is None:
         return _size(interp, receiver, arguments, node, state)
     if name in torch.INPLACE_SHAPE_METHODS:
-        state.rename(receiver, opaque(True))
+        state.forget_tensors()
         return opaque(True)
     if name.endswith("_") and not name.startswith("_"):
         state.forget_contents()
@@ -426,6 +428,9 @@ def _external(
     result = torch.call_function(path, values, _torch_keywords(interp, arguments, state))
     if "out" in arguments.keywords or path.rpartition(".")[2].endswith("_"):
         state.forget_contents()
+    if path.rpartition(".")[2] in torch.INPLACE_SHAPE_METHODS:
+        state.forget_tensors()
+        return opaque()
     if result is None:
         if path.startswith("torch."):
             return opaque()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def unknown_call(interp: Interpreter, arguments: Arguments, state: State) -> Value:
     """A callee that is not known: it may change what it is handed."""
     state.forget_contents()
+    if interp.module.changes.reshapes:
+        state.forget_tensors()
     for value in arguments.every():
         let_change(interp, value, state)
     return opaque()
@@ -141,6 +143,7 @@ def _follow(
     if end is not None:
         frame.returns.append((Literal(None), end))
     if frame.yields:
+        state.suffer(inner.log)
         if definition is not None and _is_fixture(definition):
             return any_of(frame.yields)
         return Repeated(any_of(frame.yields), "generator")

@@ -32,7 +32,14 @@ from kdacheck.source.module import Definition, Module, defaults_to_none, dotted,
 from kdacheck.source.objects import Arguments, Class, Function, Instance, is_none
 from kdacheck.source.origins import Made
 from kdacheck.source.run import Run
-from kdacheck.source.state import State, any_of, new_handle, opaque, without_contents
+from kdacheck.source.state import (
+    State,
+    any_of,
+    new_handle,
+    opaque,
+    without_contents,
+    without_tensors,
+)
 from kdacheck.source.torch_registry import words
 from kdacheck.source.values import (
     NUMBER,
@@ -196,8 +203,11 @@ class Interpreter:
             found = self.frame.closure.get(name)
         if found is None:
             found = self._global_names().get(name)
-            if found is not None and self.module.writes_names and not _is_code(found):
+        if found is not None and not _is_code(found):
+            if self.module.writes_names:
                 return UNKNOWN
+            if self.module.changes.reshapes:
+                found = without_tensors(found)
         if found is not None:
             changes = self.module.changes
             if changes.everything or name in changes.names_touched:
@@ -473,10 +483,11 @@ class Interpreter:
                 else:
                     state.bind((target.uid, name), value)
             case Unknown(_, handle) if handle:
+                if name == "data":
+                    state.forget_tensors()
                 state.bind((handle, name), value)
             case TensorFacts() if name == "data":
-                state.rename(owner, opaque(True))
-                state.forget_contents()
+                state.forget_tensors()
             case External(path):
                 self.replaced.add(f"{path}.{name}")
             case AnyOf(values):
@@ -646,8 +657,9 @@ class Interpreter:
                     functions.construct(self, target, None, state, definition.node)
             finally:
                 self.run.frames = frames
+            without = without_tensors if self.module.changes.reshapes else without_contents
             kept: dict[Hashable, Value] = {
-                key: _movable(value) if cls.is_torch_module else without_contents(value)
+                key: _movable(without(value)) if cls.is_torch_module else without(value)
                 for key, value in state.names.items()
                 if isinstance(key, tuple)
                 and not self._may_differ(cls if key[0] == target.uid else None, str(key[1]), value)

@@ -144,6 +144,7 @@ class Changes:
     assigned: attribute -> numbers of the definitions that assign it on any object; `*` stands for every attribute.
     own: attribute -> numbers of the methods that assign it on the object they were called on.
     held: attributes whose objects some definition changes in place.
+    reshapes: some definition gives a tensor another shape in place, and with it every name of that tensor.
     everything: nothing is known, and anything may change anywhere.
     """
 
@@ -153,6 +154,7 @@ class Changes:
     assigned: Mapping[str, frozenset[int]] = field(default_factory=dict)
     own: Mapping[str, frozenset[int]] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
+    reshapes: bool = False
     everything: bool = False
 
     @cached_property
@@ -196,6 +198,7 @@ class _Definition:
     own: set[str] = field(default_factory=set)
     receiver: str = ""
     held: set[str] = field(default_factory=set)
+    reshapes: bool = False
 
     def note_changes(self, node: ast.AST) -> None:
         """Take note of what a node binds, or changes in place."""
@@ -209,6 +212,7 @@ class _Definition:
                 (self.own if is_own else self.attributes).add(attr)
                 if attr == "data" and isinstance(owner, ast.Attribute):
                     self.attributes.add(owner.attr)
+                self.reshapes = self.reshapes or (attr == "data" and isinstance(owner, ast.Name))
                 self._changes_object(owner)
             case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()):
                 self._changes_object(owner)
@@ -216,6 +220,7 @@ class _Definition:
                 method.endswith("_") and not method.startswith("_")
             ):
                 self._changes_object(owner)
+                self.reshapes = self.reshapes or method in RESHAPING
                 if method in RESHAPING and isinstance(owner, ast.Attribute):
                     self.attributes.add(owner.attr)
             case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, name, *_]):
@@ -487,6 +492,7 @@ def _changes(definitions: Sequence[_Definition]) -> Changes:
         assigned={name: frozenset(found) for name, found in assigned.items()},
         own={name: frozenset(found) for name, found in own.items()},
         held=frozenset[str]().union(*(d.held for d in definitions)),
+        reshapes=any(d.reshapes for d in definitions),
     )
 
 

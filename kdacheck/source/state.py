@@ -165,6 +165,14 @@ class State:
             if type(value) in _HOLDING:
                 self.names[key] = without_contents(value)
 
+    def forget_tensors(self) -> None:
+        """Forget what is known of tensors: one was given another shape in place, and any name may be its name."""
+        if not self.log or self.log[-1] is not _SHAPES:
+            self.log.append(_SHAPES)
+        limits.spend(len(self.names) // 4)
+        for key, value in self.names.items():
+            self.names[key] = without_tensors(value)
+
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
         self.log.append(("attributes", owner))
@@ -197,6 +205,8 @@ class State:
                     self.forget_attributes(touched)
                 case "instance":
                     self.forget_instance(touched)
+                case "shapes":
+                    self.forget_tensors()
                 case _:
                     self.forget_contents()
 
@@ -214,13 +224,19 @@ class State:
             if isinstance(key, str) and type(value) in _HOLDING:
                 self.names[key] = seen.as_changed(value)
         self.log.extend(effects)
+        if _SHAPES in effects:
+            self.forget_tensors()
 
     def as_changed(self, value: Value) -> Value:
         """A value held outside this state, less what may have been changed since."""
+        if isinstance(value, Unknown) and _SHAPES in self.log:
+            return without_tensors(value)
         if type(value) not in _HOLDING or not self.log:
             return value
         objects = {id(part) for part in _parts(value)}
         written = False
+        if _SHAPES in self.log:
+            value = without_tensors(value)
         for what, touched in self.log:
             if what == "object" and id(touched) in objects:
                 value = _replaced(value, touched, forgotten(touched))
@@ -228,9 +244,10 @@ class State:
         return without_contents(value) if written else value
 
 
-#: ("object" | "name" | "attributes" | "instance" | "contents", what of it)
+#: ("object" | "name" | "attributes" | "instance" | "contents" | "shapes", what of it)
 Effect = tuple[str, Any]
 _CONTENTS: Effect = ("contents", None)
+_SHAPES: Effect = ("shapes", None)
 
 #: Kinds of values that can change while they keep their name.
 _HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
@@ -330,6 +347,34 @@ def without_contents(value: Value) -> Value:
             return AnyOf(tuple(without_contents(v) for v in values))
         case Repeated(element, kind, since) if without_contents(element) is not element:
             return Repeated(without_contents(element), kind, since)
+        case _:
+            return value
+
+
+def without_tensors(value: Value) -> Value:
+    """A value, less what is known of the tensors in it and of objects that may be tensors."""
+    if isinstance(value, (Items, Table)):
+        limits.spend(value.parts // 4)
+    match value:
+        case TensorFacts():
+            return opaque(True)
+        case Unknown(not_none, handle) if handle:
+            return opaque(not_none)
+        case Items(items, kind):
+            parts = tuple(map(without_tensors, items))
+            same = all(a is b for a, b in zip(items, parts, strict=True))
+            return value if same else Items(parts, kind)
+        case Repeated(element, kind):
+            part = without_tensors(element)
+            return value if part is element else Repeated(part, kind)
+        case Table(entries, opened, maybe):
+            return Table(
+                {k: without_tensors(v) for k, v in entries.items()},
+                opened,
+                {k: without_tensors(v) for k, v in maybe.items()},
+            )
+        case AnyOf(values):
+            return any_of(map(without_tensors, values))
         case _:
             return value
 
