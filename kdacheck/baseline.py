@@ -162,23 +162,18 @@ def match(
     file: str,
     entries: Mapping[Entry, int],
     findings: Sequence[Finding],
-    checked: Mapping[str, Settings],
+    checked: Mapping[str, Settings | None],
     lines: Lines,
 ) -> Matched:
     """Hold findings against a baseline.
 
     file: where the baseline lies. findings: in the order of their places. checked: every file that the run has read, with
-    its settings. A finding that no entry of its own file knows is known by one of a file that is gone, or that was read
+    its settings, or None where it could not be analysed. A finding that no entry of its own file knows is known by one of a file that is gone, or that was read
     and has it no longer: its code was moved.
     """
     folder = os.path.dirname(os.path.abspath(file))
     prints = Fingerprints(lines)
     read_paths = {_relative(name, folder): settings for name, settings in checked.items()}
-    broken = {
-        _relative(finding.filename, folder)
-        for finding in findings
-        if finding.code == UNREADABLE_FILE
-    }
     names = known_rules()
 
     def is_gone(path: str) -> bool:
@@ -186,7 +181,7 @@ def match(
 
     def would_show(entry: Entry) -> bool:
         settings = read_paths.get(entry.path)
-        if settings is None or entry.path in broken:
+        if settings is None:
             return False
         selected = settings.rule_filter(os.path.join(folder, entry.path))
         name = names.get(entry.code, entry.code)

@@ -13,6 +13,7 @@ from kdacheck.finding import Finding
 from kdacheck.lines import Lines
 from kdacheck.linter import Candidate, Result
 from kdacheck.report import shown
+from kdacheck.suppressions import UNREADABLE_FILE
 
 #: Comments in one file may bring out findings in another, which its own findings had spoken for.
 ROUNDS = 5
@@ -36,7 +37,7 @@ def leave_out_known(
         matched = baseline.match(file, entries, findings, checked, lines)
         if options.update_baseline:
             _write(file, matched.updated())
-            matched.known += matched.new
+            matched.known += [f for f in matched.new if f.code != UNREADABLE_FILE]
         elif options.prune_baseline:
             _write(file, matched.pruned())
         elif matched.stale and not options.quiet:
@@ -51,12 +52,15 @@ def leave_out_known(
         result.known += matched.known
 
 
-def _by_baseline(result: Result) -> dict[str, dict[str, Settings]]:
-    """Baseline to the files that were checked under it."""
-    found: dict[str, dict[str, Settings]] = {}
+def _by_baseline(result: Result) -> dict[str, dict[str, Settings | None]]:
+    """Baseline to the files that were read under it, with None for those that could not be analysed."""
+    failed = {f.filename for f in result.findings if f.code == UNREADABLE_FILE}
+    failed |= {error.partition(": ")[0] for error in result.errors}
+    found: dict[str, dict[str, Settings | None]] = {}
     for path, settings in result.checked:
         if settings.baseline is not None:
-            found.setdefault(settings.baseline, {})[path] = settings
+            files = found.setdefault(settings.baseline, {})
+            files[path] = None if path in failed else settings
     return found
 
 
