@@ -27,7 +27,8 @@ def call(place: str, configuration: Configuration) -> int:
     settings = configuration.of_folder(os.path.dirname(path) or os.curdir)
     try:
         data = read(path)
-        found = explain(path, data, int(line), releases.resolve(settings.versions, settings.root))
+        versions = releases.resolve(settings.versions, settings.root)
+        found = explain(path, data, int(line), versions, settings.conventions)
     except OSError as error:
         return fail(f"{path}: {error.strerror or error}")
     except Unreadable as error:

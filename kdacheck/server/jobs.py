@@ -59,7 +59,7 @@ def calls(text: Text, at: tuple[int, int] | None) -> list[Told]:
         return []
     versions = releases.resolve(settings.versions, settings.root)
     try:
-        return tell(text.path, text.data, versions, text.around.exports, at)
+        return tell(text.path, text.data, versions, text.around.exports, at, settings.conventions)
     except (Unreadable, RecursionError):
         return []
 
