@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -114,13 +112,15 @@ def _edits(text: str, data: bytes, findings: Sequence[Finding], reason: str) -> 
     for comment in suppressions.read(data):
         if comment.own:
             present.setdefault(comment.row, []).append(comment)
-    closed = _closed_rows(data, lines)
+    closed = suppressions.closed_rows(data)
+    if closed is None:
+        raise _RefusedError("the file could not be cut into tokens")
     wanted: dict[int, list[str]] = {}
     for finding in findings:
-        first, last = finding.span or (finding.location.row, finding.end_location.row)
-        at = min(max(finding.location.row, first), last)
+        all_rows = suppressions.rows_of(finding, closed)
+        at = min(max(finding.location.row, all_rows[0]), all_rows[-1])
         # the row of the finding, else the next below it, else the next above it
-        rows = [*range(at, last + 1), *range(at - 1, first - 1, -1)]
+        rows = [*range(at, all_rows[-1] + 1), *range(at - 1, all_rows[0] - 1, -1)]
         if any(finding.code in wanted.get(row, ()) for row in rows):
             continue
         row = next((row for row in rows if any(map(_takes_codes, present.get(row, ())))), None)
@@ -153,27 +153,3 @@ def _takes_codes(comment: Suppression) -> bool:
 
 def _insertion(row: int, start: int, end: int, content: str) -> Edit:
     return Edit(content, Position(row, start + 1), Position(row, end + 1))
-
-
-def _closed_rows(data: bytes, lines: Sequence[str]) -> set[int]:
-    """Rows at whose end no comment can stand: inside a string, or continued by a backslash."""
-    closed: set[int] = set()
-    commented: set[int] = set()
-    opened: list[int] = []
-    try:
-        for token in tokenize.tokenize(io.BytesIO(data).readline):
-            kind = tokenize.tok_name[token.type]
-            if kind == "COMMENT":
-                commented.add(token.start[0])
-            elif kind == "STRING":
-                closed.update(range(token.start[0], token.end[0]))
-            elif kind.endswith("STRING_START"):
-                opened.append(token.start[0])
-            elif kind.endswith("STRING_END"):
-                closed.update(range(opened.pop(), token.end[0]))
-    except (tokenize.TokenError, SyntaxError, IndexError):
-        raise _RefusedError("the file could not be cut into tokens") from None
-    closed.update(
-        row for row, line in enumerate(lines, 1) if line.endswith("\\") and row not in commented
-    )
-    return closed

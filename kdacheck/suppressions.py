@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from kdacheck.finding import Edit, Finding, Fix, Position
@@ -90,12 +90,12 @@ def apply(
     for comment in comments:
         by_row.setdefault(comment.row, []).append(comment)
 
+    closed = (closed_rows(data) if comments and findings else None) or frozenset()
     kept = []
     for finding in findings:
-        first, last = finding.span or (finding.location.row, finding.end_location.row)
         allowed = False
         if finding.code != UNREADABLE_FILE:
-            for row in range(first, last + 1):
+            for row in rows_of(finding, closed):
                 for comment in by_row.get(row, ()):
                     allowed = comment.covers(finding) or allowed
         if not allowed and selected(finding.code, finding.name):
@@ -106,6 +106,37 @@ def apply(
     if own and selected(UNUSED_SUPPRESSION, UNUSED_SUPPRESSION_NAME):
         kept.extend(_unused(filename, comments, selected, rules))
     return kept
+
+
+def rows_of(finding: Finding, closed: Set[int]) -> range:
+    """The rows on which a comment speaks of a finding: those of its call, and on to one that can take a comment."""
+    first, last = finding.span or (finding.location.row, finding.end_location.row)
+    while last in closed:
+        last += 1
+    return range(first, last + 1)
+
+
+def closed_rows(data: bytes) -> frozenset[int] | None:
+    """Rows at whose end no comment can stand: inside a string, or continued by a backslash. None where nobody can tell."""
+    closed: set[int] = set()
+    commented: set[int] = set()
+    opened: list[int] = []
+    try:
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
+            kind = tokenize.tok_name[token.type]
+            if kind == "COMMENT":
+                commented.add(token.start[0])
+            elif kind == "STRING":
+                closed.update(range(token.start[0], token.end[0]))
+            elif kind.endswith("STRING_START"):
+                opened.append(token.start[0])
+            elif kind.endswith("STRING_END"):
+                closed.update(range(opened.pop(), token.end[0]))
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, IndexError):
+        return None
+    lines = data.replace(b"\r\n", b"\n").split(b"\n")
+    closed.update(row for row, line in enumerate(lines, 1) if line.endswith(b"\\"))
+    return frozenset(closed - commented)
 
 
 def read(data: bytes) -> list[Suppression]:
