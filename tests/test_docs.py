@@ -10,7 +10,9 @@ import pytest
 
 from kdacheck.contracts import catalogue as contracts
 from kdacheck.contracts import paths
+from kdacheck.contracts.model import label
 from kdacheck.docs import main
+from kdacheck.docs.text import anchor
 from kdacheck.rules import catalogue as rules
 from kdacheck.rules._reach import applies
 
@@ -66,15 +68,24 @@ def test_a_command_that_fails_is_told(tmp_path):
 
 
 def test_every_contract_has_its_section():
-    sections: dict[str, str] = {}
+    sections: dict[str, list[str]] = {}
     for page in sorted((ROOT / "docs" / "catalogue").glob("*.md")):
-        for heading, body in re.findall(r"^## (.+)\n((?:(?!^## ).*\n)*)", page.read_text(), re.M):
-            sections[f"{page.stem} {heading}"] = body
+        text = page.read_text("utf-8")
+        headings = re.findall(r"^## .*$", text, re.MULTILINE)
+        assert len({anchor(heading) for heading in headings}) == len(headings), page.name
+        sections[page.stem] = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert sum(map(len, sections.values())) == len(contracts()) + 1
     for contract in contracts():
-        releases = contract.versions.replace(",", ", ") or "any release"
-        body = sections[f"{contract.package} {contract.paths[0]}, {releases}"]
-        assert all(f"`{path}`" in body for path in contract.paths[1:])
-        assert all(parameter.name in body for parameter in contract.parameters)
+        releases = contract.versions.replace(">=", "from ").replace("<", "before ")
+        named = f", {releases.replace(',', ', ') or 'any release'}"
+        found = [
+            section
+            for section in sections[contract.package]
+            if section.startswith(label(contract.paths[0]) + named)
+            and all(f"`{path}`" in section for path in contract.paths)
+            and all(parameter.name in section for parameter in contract.parameters)
+        ]
+        assert len(found) == 1, (contract.paths, contract.versions)
 
 
 def test_a_rule_is_said_to_apply_where_it_is_found(kdacheck, monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from kdacheck.contracts import Contract
 from kdacheck.contracts import catalogue as contracts
@@ -31,6 +32,7 @@ def pages() -> dict[str, str]:
     }
 
 
+@lru_cache(maxsize=1)
 def libraries() -> Mapping[str, Sequence[Contract]]:
     """Distribution -> its contracts, as a reader looks for them."""
     found: dict[str, list[Contract]] = {}
@@ -40,8 +42,15 @@ def libraries() -> Mapping[str, Sequence[Contract]]:
 
 
 def heading(contract: Contract) -> str:
-    """The heading of a contract on the page of its library."""
-    return f"{contract.paths[0]}, {_releases(contract)}"
+    """The heading of a contract on the page of its library: with the module, where a name has two."""
+    name, path = label(contract.paths[0]), contract.paths[0]
+    twins = [other for other in libraries()[contract.package] if _told(other) == _told(contract)]
+    where = f", of {path.rpartition('.')[0]}" if len(twins) > 1 else ""
+    return f"{name}, {_releases(contract)}{where}"
+
+
+def _told(contract: Contract) -> tuple[str, str]:
+    return label(contract.paths[0]), contract.versions
 
 
 def link(contract: Contract, text: str, folder: str = "../catalogue/") -> str:
@@ -114,14 +123,13 @@ def _full(contract: Contract, rules: Sequence[Rule]) -> str:
     broken = ", ".join(
         f"[{rule.code}](../rules/{rule.name}.md)" for rule in rules if applies(rule.code, contract)
     )
-    others = ", ".join(f"`{path}`" for path in contract.paths[1:])
+    paths = ", ".join(f"`{path}`" for path in contract.paths)
     return "\n\n".join(
         filter(
             None,
             [
                 f"## {heading(contract)}",
-                f"Also `{contract.paths[1]}`." if len(contract.paths) == 2 else "",
-                f"Also as {others}." if len(contract.paths) > 2 else "",
+                f"Import path{'s' * (len(contract.paths) > 1)}: {paths}.",
                 sentence(contract.doc) if contract.doc else "",
                 f"```python\n{signature(contract)}\n```",
                 "\n".join(f"* {_text(line)}" for line in contract.clause_lines),
@@ -141,4 +149,7 @@ def _having(contract: Contract, role: str) -> list[str]:
 
 
 def _releases(contract: Contract) -> str:
-    return contract.versions.replace(",", ", ") or "any release"
+    """A range in words, which an anchor keeps apart: `from 0.5.0, before 0.6.0`."""
+    parts = [part.strip() for part in contract.versions.split(",") if part]
+    words = [part.replace(">=", "from ").replace("<", "before ") for part in parts]
+    return ", ".join(words) or "any release"
