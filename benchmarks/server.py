@@ -17,11 +17,10 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests" / "server"))
 
-from editor import Editor  # noqa: E402
 
-from benchmarks.lint import machine  # noqa: E402
+from benchmarks.lint import machine
+from tests.server.editor import Editor
 
 HEAD = """\
 import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from kdacheck.discovery import SUFFIXES
 from kdacheck.finding import Finding
 from kdacheck.fixes import encoding_of
 from kdacheck.server import translate
-from kdacheck.server.jobs import Changed
+from kdacheck.server.messages import Changed
 from kdacheck.server.positions import Places
 from kdacheck.server.state import Open, Server
 
@@ -39,6 +40,8 @@ def serve() -> int:
     server = Server()
     for method, handler, options in _HANDLERS:
         server.feature(method, options)(handler)
+    # what goes wrong is told to the client; for pygls every refused request is a traceback
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints must not get between the messages
     server.start_io(stdout=out)
@@ -55,7 +58,7 @@ def initialized(server: Server, params: types.InitializedParams) -> None:
 
 
 def initialize(server: Server, params: types.InitializeParams) -> None:
-    _take_settings(server, params.initialization_options)
+    server.shows_hints = _wants_hints(params.initialization_options) or False
 
 
 async def _set_up(server: Server) -> None:
@@ -77,13 +80,19 @@ async def shutdown(server: Server, params: None) -> None:
 
 
 def _take_settings(server: Server, settings: object) -> None:
-    if isinstance(settings, Mapping):
-        settings = settings.get("kdacheck", settings)
-    shown = settings.get("inlayHints") if isinstance(settings, Mapping) else None
-    if isinstance(shown, bool) and shown != server.shows_hints:
-        server.shows_hints = shown
+    wanted = _wants_hints(settings)
+    if wanted is not None and wanted != server.shows_hints:
+        server.shows_hints = wanted
         if server.supports("workspace.inlay_hint.refresh_support"):
             server.workspace_inlay_hint_refresh(None)
+
+
+def _wants_hints(settings: object) -> bool | None:
+    """What settings say of inlay hints, by themselves or under the name of kdacheck; None for nothing."""
+    if isinstance(settings, Mapping):
+        settings = settings.get("kdacheck", settings)
+    wanted = settings.get("inlayHints") if isinstance(settings, Mapping) else None
+    return wanted if isinstance(wanted, bool) else None
 
 
 async def _ask_for_settings(server: Server) -> None:

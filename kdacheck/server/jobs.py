@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tokenize
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kdacheck import fixes, linter, places, releases
 from kdacheck.config import Configuration, Overrides
 from kdacheck.finding import Finding, Origin
 from kdacheck.linter import Result
+from kdacheck.server.messages import Changed, Text
 from kdacheck.source import project
-from kdacheck.source.explain import Told
 from kdacheck.source.text import Unreadable
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text in an editor. `path` is absolute and need not exist.
-
-    root: the folder that is the current one for its settings. unsaved: other texts that stand for their files.
-    around: what linting the folder gave.
-    """
-
-    path: str
-    data: bytes
-    root: str
-    unsaved: Mapping[str, bytes]
-    around: Result
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A text after a fix, and why a fix does not hold, "" where it does."""
-
-    data: bytes
-    refused: str = ""
+from kdacheck.source.told import Told
 
 
 def check(text: Text) -> Result:
@@ -181,13 +156,3 @@ def _stamp(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def encoded(text: str) -> bytes:
-    """The bytes of a text, as Python would read them from a file of its own encoding, one character for each."""
-    data = text.encode("utf-8", "replace")
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError:
-        return data
-    return data if encoding.startswith("utf-8") else text.encode(encoding, "replace")

@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 
 from kdacheck.linter import Result
 from kdacheck.server import translate
-from kdacheck.server.jobs import Text, encoded
+from kdacheck.server.messages import Text, encoded
 from kdacheck.server.positions import Places
 from kdacheck.server.workers import FailedError, SettingsError, Worker
 from kdacheck.version import VERSION

@@ -10,7 +10,7 @@ from lsprotocol import types
 from kdacheck.finding import Finding
 from kdacheck.report import rule_url
 from kdacheck.server.positions import Places
-from kdacheck.source.explain import Told
+from kdacheck.source.told import Told
 from kdacheck.suppressions import UNREADABLE_FILE, UNUSED_SUPPRESSION
 
 SOURCE = "kdacheck"

@@ -21,6 +21,7 @@ from kdacheck.source.judge import Scene, everywhere
 from kdacheck.source.module import Module
 from kdacheck.source.origins import Made
 from kdacheck.source.run import Run
+from kdacheck.source.told import Span, Told
 
 WIDTH = 100
 INDENT = " " * 4
@@ -73,22 +74,6 @@ def explain(
             if any(first <= line <= last for first, last in rows):
                 calls[_scene(scene, module, getattr(versions, "reasons", {}))] = None
     return Explanation("\n".join(calls), tuple(sorted(lines)))
-
-
-Span = tuple[tuple[int, int], tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A contracted call of the file, or one that leads to it. Rows and columns count from 1, ends are excluded.
-
-    text: the explanation, where it was asked for.
-    arguments: those that stand in the file, as ((start, end), what is known, the shape; "" where it is not known).
-    """
-
-    span: Span
-    text: str
-    arguments: tuple[tuple[Span, str, str], ...]
 
 
 def tell(
