@@ -129,3 +129,12 @@ def test_the_blocks_of_a_guide_are_as_wrong_as_they_say(page, kdacheck, project)
         ran = kdacheck("--isolated", "--no-cache", "--output-format", "json", f"block_{number}.py")
         found = [(told["code"], told["location"]["row"]) for told in json.loads(ran.out)]
         assert found == wanted, block
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
+)
+def test_what_a_page_outside_of_the_site_links_is_there(page):
+    text = (ROOT / page).read_text("utf-8")
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (ROOT / page).parent.joinpath(link).exists(), link
