@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from kdacheck import fixes, linter, places, releases
-from kdacheck.config import Configuration, Overrides
+from kdacheck import fixes, hosts, linter, places, releases
+from kdacheck.config import Configuration
 from kdacheck.finding import Finding, Origin
 from kdacheck.linter import Result
 from kdacheck.server.messages import Changed, Text
@@ -19,6 +19,7 @@ def check(text: Text) -> Result:
     """The findings of a text. Raises ConfigError."""
     configuration = _configuration(text)
     result = linter.lint_text(text.path, text.data, configuration, text.around)
+    hosts.leave_out_known(result, {text.path: text.data, **text.unsaved})
     for path in result.followed:
         _stamps[path] = _stamp(path)
     return result
@@ -84,6 +85,7 @@ def _checker(text: Text) -> fixes.Check:
 
     def check(data: bytes) -> tuple[list[Finding], str | None]:
         result = linter.lint_text(text.path, data, configuration, text.around)
+        hosts.leave_out_known(result, {text.path: data, **text.unsaved})
         return result.findings, result.errors[0] if result.errors else None
 
     return check
@@ -141,7 +143,7 @@ def _configuration(text: Text) -> Configuration:
         if now != stamp:
             project.forget(path)
             _stamps[path] = now
-    configuration = Configuration(Overrides(force_exclude=True))
+    configuration = hosts.configuration()
     root = configuration.of_folder(os.path.dirname(text.path)).root
     pins = [(name, _stamp(os.path.join(root, name))) for name in releases.pin_files(root)]
     if _pins.get(root, pins) != pins:

@@ -255,6 +255,19 @@ def test_settings_count_as_they_are_now(editor: Editor, tmp_path: pathlib.Path, 
     editor.becomes(uri, "KDA001")
 
 
+def test_what_a_baseline_knows_is_left_out(
+    editor: Editor, tmp_path: pathlib.Path, wrong: str, kdacheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(wrong)
+    (tmp_path / "pyproject.toml").write_text('[tool.kdacheck]\nbaseline = "known.json"\n')
+    assert kdacheck("--update-baseline").status == 0
+    uri = editor.open(tmp_path / "model.py", wrong)
+    assert editor.codes(uri) == []
+    editor.edit(uri, wrong + wrong.partition("\n\n\n")[2].replace("run", "other"))
+    assert [found.range.start.line for found in editor.findings(uri)] == [9]
+
+
 def test_a_pin_that_changes_changes_the_release(
     editor: Editor, tmp_path: pathlib.Path, wrong: str
 ) -> None:
