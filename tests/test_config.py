@@ -131,3 +131,117 @@ def test_a_file_given_by_name(kdacheck, write, wrong):
     assert "there is no [tool.kdacheck] table" in kdacheck("--config", "other/pyproject.toml").err
     write("other/kda.toml", "[tool.kdacheck]\n")
     assert "unknown key `tool`" in kdacheck("--config", "other/kda.toml").err
+
+
+def test_extend_select_in_the_file(kdacheck, write, wrong):
+    write("model.py", wrong)
+    write("pyproject.toml", '[tool.kdacheck]\nselect = ["KDA1"]\nextend-select = ["KDA001"]\n')
+    assert kdacheck().status == 1
+
+
+def test_a_pattern_that_means_all_other_files(kdacheck, write, wrong):
+    for name in ("src/a.py", "tests/b.py", "c.py"):
+        write(name, wrong)
+    write("pyproject.toml", '[tool.kdacheck.per-file-ignores]\n"!src/" = ["KDA001"]\n')
+    ran = kdacheck("--quiet", "--output-format", "concise")
+    assert [line.partition(":")[0].replace("\\", "/") for line in ran.out.splitlines()] == [
+        "src/a.py"
+    ]
+
+
+def test_extended_per_file_ignores(kdacheck, write, wrong):
+    write("a.py", wrong)
+    write("b.py", wrong)
+    write(
+        "pyproject.toml",
+        '[tool.kdacheck]\nper-file-ignores = { "a.py" = ["KDA001"] }\n'
+        'extend-per-file-ignores = { "b.py" = ["KDA001"] }\n',
+    )
+    assert kdacheck().status == 0
+    assert kdacheck("--per-file-ignores", "b.py:KDA001").out.count("KDA001") == 1, "in its place"
+    write("pyproject.toml", '[tool.kdacheck]\nper-file-ignores = { "a.py" = ["KDA001"] }\n')
+    assert kdacheck("--extend-per-file-ignores", "b.py:KDA001").status == 0
+
+
+def test_extend(kdacheck, write, wrong):
+    write("sub/model.py", wrong)
+    write("pyproject.toml", '[tool.kdacheck]\nignore = ["KDA001"]\n')
+    write("sub/pyproject.toml", "[tool.kdacheck]\n")
+    assert kdacheck("sub").status == 1, "without it the nearest file counts alone"
+    write("sub/pyproject.toml", '[tool.kdacheck]\nextend = "../pyproject.toml"\n')
+    assert kdacheck("sub").status == 0
+    assert kdacheck().status == 0
+    write(
+        "sub/pyproject.toml",
+        '[tool.kdacheck]\nextend = "../pyproject.toml"\nextend-select = ["KDA001"]\n',
+    )
+    assert kdacheck("sub").status == 1, "the nearer file speaks over the other"
+    write("sub/pyproject.toml", '[tool.kdacheck]\nextend = "../kda.toml"\n')
+    write("kda.toml", 'extend = "pyproject.toml"\n')
+    assert kdacheck("sub").status == 0, "through a file of another name"
+    assert kdacheck("--config", "kda.toml").status == 0
+
+
+def test_what_is_added_and_what_is_replaced(kdacheck, write, wrong):
+    for name in ("sub/a.py", "sub/b.py", "sub/c.py"):
+        write(name, wrong)
+    write(
+        "pyproject.toml",
+        '[tool.kdacheck]\nexclude = ["a.py"]\nextend-exclude = ["b.py"]\n'
+        '[tool.kdacheck.versions]\nfla-core = "0.5.1"\nsglang = "0.5.20"\n',
+    )
+    write(
+        "sub/pyproject.toml",
+        '[tool.kdacheck]\nextend = "../pyproject.toml"\nexclude = ["c.py"]\n'
+        '[tool.kdacheck.versions]\nfla-core = "0.6.0"\n',
+    )
+    assert kdacheck("sub", "--show-files").out.replace("\\", "/") == "sub/a.py\n"
+    ran = kdacheck("--show-settings", "sub")
+    assert "release: fla-core 0.6.0" in ran.out
+    assert "release: sglang 0.5.20" in ran.out
+
+
+def test_patterns_of_an_extended_file_start_at_that_file(kdacheck, write, wrong):
+    for name in ("sub/gen/a.py", "sub/b.py", "gen/c.py"):
+        write(name, wrong)
+    write(
+        "pyproject.toml",
+        '[tool.kdacheck]\nexclude = ["/sub/gen"]\n'
+        '[tool.kdacheck.per-file-ignores]\n"/sub/b.py" = ["KDA001"]\n',
+    )
+    write("sub/pyproject.toml", '[tool.kdacheck]\nextend = "../pyproject.toml"\n')
+    assert kdacheck("sub", "--show-files").out.replace("\\", "/") == "sub/b.py\n"
+    assert kdacheck("sub").status == 0
+    write("shared/kda.toml", 'exclude = ["/gen"]\n')
+    write("sub/pyproject.toml", '[tool.kdacheck]\nextend = "../shared/kda.toml"\n')
+    ran = kdacheck("sub", "--show-files")
+    assert ran.out.replace("\\", "/") == "sub/b.py\n", "one beside lends its patterns"
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"pyproject.toml": 'extend = "gone.toml"'}, ["pyproject.toml: `extend`: ", "gone.toml"]),
+        ({"pyproject.toml": 'extend = "pyproject.toml"'}, ["`extend` leads back to"]),
+        (
+            {"pyproject.toml": 'extend = "a.toml"', "a.toml": 'extend = "pyproject.toml"'},
+            ["a.toml: `extend` leads back to"],
+        ),
+        ({"pyproject.toml": 'extend = "a.toml"', "a.toml": "x = 1"}, ["unknown key `x`"]),
+        ({"pyproject.toml": 'extend = "a.toml"', "a.toml": "x"}, ["a.toml: not valid TOML"]),
+        ({"pyproject.toml": "extend = 1"}, ["`tool.kdacheck.extend` must be a path"]),
+        ({"pyproject.toml": 'extend = ""'}, ["not an empty string"]),
+        ({"pyproject.toml": 'extend = "."'}, ["Is a directory"]),
+        ({"pyproject.toml": "baseline = []"}, ["`tool.kdacheck.baseline` must be a path"]),
+    ],
+)
+def test_a_file_that_cannot_be_extended(kdacheck, write, wrong, files, words):
+    write("model.py", wrong)
+    for name, text in files.items():
+        head = "[tool.kdacheck]\n" if name == "pyproject.toml" else ""
+        write(name, f"{head}{text}\n")
+    ran = kdacheck()
+    assert ran.status == 2
+    assert ran.out == ""
+    for word in words:
+        assert word in ran.err

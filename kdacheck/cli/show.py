@@ -82,15 +82,12 @@ def _settings(path: str, settings: Settings) -> Iterator[str]:
     yield ""
     for key in KEYS.values():
         said = [source for source in settings.sources if key.name in source.table]
-        if not key.adds:
-            said = said[-1:]
-        for source in said:
-            value = source.table[key.name]
-            if key.name == "baseline":
-                value = settings.baseline or ""
-            yield from _toml(key.name, value, _name(source))
-        if not said and key.default not in (None, [], {}):
-            yield from _toml(key.name, key.default, "default")
+        values = [(source.table[key.name], _name(source)) for source in said]
+        if not values and key.default not in (None, [], {}):
+            values = [(key.default, "default")]
+        if key.name == "baseline" and values:
+            values = [(settings.baseline or "", values[-1][1])]
+        yield from _toml(key.name, values if key.adds else values[-1:])
     yield ""
     used = releases.resolve(settings.versions, settings.root)
     for library, release in sorted(used.items()):
@@ -106,13 +103,27 @@ def _name(source: Source) -> str:
     return source.name if source.name == COMMAND_LINE else shown(source.name)
 
 
-def _toml(key: str, value: Any, origin: str) -> Iterator[str]:
-    """One key with the name of its origin, as TOML reads it."""
-    if isinstance(value, Mapping):
+def _toml(key: str, values: Sequence[tuple[Any, str]]) -> Iterator[str]:
+    """One key as TOML has it, beside it where each part of its value is written."""
+    if len(values) > 1 and not isinstance(values[0][0], Mapping):
+        yield f"{key} = ["
+        for items, origin in values:
+            yield from (f"  {_literal(item)},  # {origin}" for item in items)
+        yield "]"
+        return
+    parts: dict[str, tuple[Any, str]] = {}
+    for value, origin in values:
+        if not isinstance(value, Mapping):
+            yield f"{key} = {_literal(value)}  # {origin}"
+            continue
         for name, item in value.items():
-            yield f"{key}.{_literal(name)} = {_literal(item)}  # {origin}"
-    else:
-        yield f"{key} = {_literal(value)}  # {origin}"
+            before = parts.get(name)
+            if before is not None and not isinstance(item, str):
+                parts[name] = [*before[0], *item], f"{before[1]}, {origin}"
+            else:
+                parts[name] = item, origin
+    for name, (item, origin) in parts.items():
+        yield f"{key}.{_literal(name)} = {_literal(item)}  # {origin}"
 
 
 def _literal(value: object) -> str:
