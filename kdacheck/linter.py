@@ -393,8 +393,8 @@ def check(candidate: Candidate) -> Outcome:
         )
         findings, exports, depends = analysis.findings, analysis.exports, analysis.depends
     except source.Unreadable as problem:
-        remedy = "fix the file, or exclude it"
-        findings = [unreadable(filename, problem.message, remedy, problem.row, problem.column)]
+        at = problem.row, problem.column
+        findings = [unreadable(filename, problem.message, problem.remedy, *at)]
     except RecursionError:
         findings = [unreadable(filename, "is nested too deeply to be analysed", "exclude the file")]
     except MemoryError:

@@ -14,6 +14,9 @@ _serial = itertools.count(1)
 #: More combinations of finite choices than this are not enumerated.
 MAX_COMBINATIONS = 256
 
+#: Products of more terms, or of more symbols, are just some number.
+MAX_TERMS, MAX_DEGREE = 1024, 64
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -96,6 +99,8 @@ def _build(terms: dict[Monomial, int]) -> Dim:
 def add(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return a + b
+    if a == 0 or b == 0:
+        return b if a == 0 else a
     out = dict(_terms(a))
     for mono, coef in _terms(b):
         out[mono] = out.get(mono, 0) + coef
@@ -105,11 +110,19 @@ def add(a: Dim, b: Dim) -> Dim:
 def multiply(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return a * b
+    if a == 1 or b == 1:
+        return b if a == 1 else a
+    if len(_terms(a)) * len(_terms(b)) > MAX_TERMS or _degree(a) + _degree(b) > MAX_DEGREE:
+        return symbol("product", low=None)
     out: dict[Monomial, int] = {}
     for (left, x), (right, y) in itertools.product(_terms(a), _terms(b)):
         mono = tuple(sorted(left + right, key=lambda s: s.uid))
         out[mono] = out.get(mono, 0) + x * y
     return _build(out)
+
+
+def _degree(dim: Dim) -> int:
+    return max((len(mono) for mono, _ in _terms(dim)), default=0)
 
 
 def product(dims: Iterable[Dim]) -> Dim:

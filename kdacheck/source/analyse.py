@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kdacheck.conventions import NONE, Conventions
 from kdacheck.finding import Finding
-from kdacheck.source import select
+from kdacheck.source import limits, select
 from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
 
 if TYPE_CHECKING:
@@ -111,6 +111,9 @@ def _analyse(
     name = dotted_name(filename)
     if not select.may_import(data, name, exports):
         return Analysis()
+    if len(data) > limits.MAX_BYTES:
+        raise limits.ExceededError(f"the file is larger than {limits.MAX_BYTES >> 20} MiB")
+    limits.Steps.left = limits.MAX_STEPS
     outline = outline_of(text, filename, name, deep, exports)
     imported = outline.handed_on if outline is not None else frozenset[str]()
     if outline is not None and not outline.relevant:
@@ -151,10 +154,20 @@ def _outermost(definition: Definition) -> Definition:
 
 #: Ways to change what constructors do unless told otherwise.
 _SETS_DTYPE = re.compile(r"\bset_default_(?:dtype|tensor_type)\b|\bdefault_dtype\b")
-_SETS_DEVICE = re.compile(
-    r"\bset_default_(?:device|tensor_type)\b|\bdefault_device\b"
-    r"|\bwith\b[^\n]*\bdevice\b|\benter_context\([^\n]*\bdevice\b"
-)
+_SETS_DEVICE = re.compile(r"\bset_default_(?:device|tensor_type)\b|\bdefault_device\b")
+_ENTERS = re.compile(r"\bwith\b|\benter_context\(")
+_DEVICE = re.compile(r"\bdevice\b")
+
+
+def _may_set_device(text: str) -> bool:
+    if _SETS_DEVICE.search(text):
+        return True
+    lines = (line for line in text.split("\n") if "device" in line)
+    for line in lines:
+        entering = _ENTERS.search(line)
+        if entering is not None and _DEVICE.search(line, entering.end()):
+            return True
+    return False
 
 
 @contextmanager
@@ -166,7 +179,7 @@ def defaults_of(text: str) -> Iterator[None]:
     try:
         if _SETS_DTYPE.search(text):
             Defaults.dtype = None
-        if _SETS_DEVICE.search(text):
+        if _may_set_device(text):
             Defaults.device = None
         yield
     finally:

@@ -11,7 +11,7 @@ import libcst as cst
 from kdacheck.contracts.tags import BATCH_CUT
 from kdacheck.facts import Dim, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.facts.dims import add, at_least, floor_divide, multiply, serial, symbol
-from kdacheck.source import annotations, narrowing
+from kdacheck.source import annotations, limits, narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Function, function, is_none
@@ -69,8 +69,17 @@ _LARGE = 2**62
 
 def evaluate(interp: Interpreter, node: cst.BaseExpression, state: State) -> Value:
     """The value of an expression in a state; what it does to names is done to the state."""
+    limits.spend(1)
     handler = _HANDLERS.get(type(node))
-    return handler(interp, node, state) if handler is not None else UNKNOWN
+    value = handler(interp, node, state) if handler is not None else UNKNOWN
+    return bounded(value) if isinstance(value, (Items, Table)) else value
+
+
+def bounded(value: Items | Table) -> Value:
+    """A value, less what is in it where that is too much to go through again and again."""
+    if value.parts <= limits.MAX_PARTS:
+        return value
+    return Repeated(UNKNOWN, value.kind) if isinstance(value, Items) else Table({}, True)
 
 
 _CONSTANTS: dict[str, Value] = {
@@ -134,7 +143,8 @@ def _formatted(interp: Interpreter, node: cst.FormattedString, state: State) -> 
                 parts.append(str(value.value))
             else:
                 return SOMETHING
-    return Literal("".join(parts))
+    text = "".join(parts)
+    return Literal(text) if len(text) <= limits.MAX_PARTS else SOMETHING
 
 
 def _ellipsis(interp: Interpreter, node: cst.Ellipsis, state: State) -> Value:
@@ -390,6 +400,7 @@ def _call(interp: Interpreter, node: cst.Call, state: State) -> Value:
 def _conditional(interp: Interpreter, node: cst.IfExp, state: State) -> Value:
     mark = len(state.log)
     yes, no = narrowing.split(interp, node.test, state)
+    narrowing.part(yes, no)
     values = []
     if yes is not None:
         values.append(yes.resolve(interp.evaluate(node.body, yes)))
@@ -437,6 +448,7 @@ def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State
     if decided is not None and decided is not is_and:
         return left
     yes, no = narrowing.split(interp, node.left, state)
+    narrowing.part(yes, no)
     follow = yes if is_and else no
     if follow is None:
         return left
@@ -620,7 +632,7 @@ def _sequence_arithmetic(op: str, left: Value, right: Value) -> Value | None:
 def _compute(op: str, a: Any, b: Any) -> Value:
     if isinstance(a, str) or isinstance(b, str):
         if op == "+" and isinstance(a, str) and isinstance(b, str):
-            return Literal(a + b)
+            return Literal(a + b) if len(a) + len(b) <= limits.MAX_PARTS else SOMETHING
         return SOMETHING
     if not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
         return UNKNOWN
@@ -728,6 +740,7 @@ def _comprehend(
                     possible = False
                     break
                 certain, inner = certain and no is None, yes
+                inner.certain = inner.certain and certain
             if not possible:
                 continue
             if clause.inner_for_in is not None:
@@ -752,9 +765,10 @@ def _comprehend(
             item = opaque()
     interp.assign(clause.target, item, inner)
     for condition in clause.ifs:
-        yes, _ = narrowing.split(interp, condition.test, inner)
+        yes, no = narrowing.split(interp, condition.test, inner)
         if yes is None:
             return []
+        narrowing.part(yes, no)
         inner = yes
     if clause.inner_for_in is not None:
         more = _comprehend(interp, clause.inner_for_in, inner, element)

@@ -17,7 +17,7 @@ from kdacheck.contracts.tags import DROPPED, OVERWRITTEN, SWALLOWED
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules import state_layout
-from kdacheck.source import boundaries
+from kdacheck.source import boundaries, limits
 from kdacheck.source.module import Definition, Module
 from kdacheck.source.narrowing import is_code_path
 from kdacheck.source.objects import Argument, Arguments
@@ -89,7 +89,7 @@ def judge(
     if interp.run.frames and interp.run.frames[0].definition is not None:
         interp.run.reached.add(interp.run.frames[0].definition)
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
-    if not interp.run.silence and not state.muted:
+    if interp.is_told(node, state):
         _report(interp, path, contract, version, bound, node, state, wired)
     boundaries.note_gather(interp, contract, bound.given)
     whole = bound.complete and not bound.maybe
@@ -118,6 +118,7 @@ def each_call(
         if combinations * len(options) > MAX_COMBINATIONS:
             choices[name] = (Unknown(all(_is_something(o) for o in options)),)
         combinations *= len(choices[name])
+    limits.spend(limits.JUDGING * combinations)
     return [
         Call(
             contract=contract,
@@ -204,7 +205,7 @@ def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, stat
     """Report a state that is written back to its pool with K and V in each other's place."""
     found = boundaries.scattered(interp, target, value)
     rule = rules.find("KDA403")
-    if found is None or rule is None or interp.run.silence or state.muted:
+    if found is None or rule is None or not interp.is_told(target, state):
         return
     contract, read, written = found
     interp.run.found.append(

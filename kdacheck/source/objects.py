@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from kdacheck.source.module import Definition, Module
+from kdacheck.source.module import Definition, Module, dotted
 from kdacheck.source.state import any_of
 from kdacheck.source.values import Code, Literal, Unknown, Value
 
@@ -44,6 +45,10 @@ _PLAIN_BASES = frozenset(
 )
 
 
+#: Methods by which a class makes its objects, or stores and reads their attributes, in its own way.
+_ODD_METHODS = frozenset(("__new__", "__setattr__", "__getattribute__", "__delattr__"))
+
+
 @dataclass(eq=False)
 class Class:
     """A class of the project. `outside`: some base is not of the project, so attributes may come from there."""
@@ -54,11 +59,16 @@ class Class:
     outside: tuple[str, ...] = ()
     names: Mapping[Any, Value] = field(default_factory=dict)
 
-    def lineage(self) -> list[Class]:
-        found: list[Class] = [self]
+    @cached_property
+    def _lineage(self) -> tuple[Class, ...]:
+        found: dict[Class, None] = {self: None}
         for base in self.bases:
-            found.extend(c for c in base.lineage() if c not in found)
-        return found
+            found.update(dict.fromkeys(base.lineage()))
+        return tuple(found)
+
+    def lineage(self) -> tuple[Class, ...]:
+        """The class and those of the project that it comes from."""
+        return self._lineage
 
     def method(self, name: str) -> tuple[Class, Definition] | None:
         for cls in self.lineage():
@@ -82,6 +92,22 @@ class Class:
             path.rpartition(".")[2] not in _PLAIN_BASES
             for cls in self.lineage()
             for path in cls.outside
+        )
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether its objects may have other attributes than those that its methods assign, or be no objects of it."""
+        return any(
+            any(k.keyword is not None and k.keyword.value == "metaclass" for k in keywords)
+            or any(d.name in _ODD_METHODS for d in cls.definition.children)
+            for cls in self.lineage()
+            for keywords in (
+                [
+                    k
+                    for k in getattr(cls.definition.node, "keywords", ())
+                    if dotted(k.value).rpartition(".")[2] not in ("ABCMeta", "EnumMeta", "EnumType")
+                ],
+            )
         )
 
     @property

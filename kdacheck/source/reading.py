@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from kdacheck.source import select
+from kdacheck.source import limits, select
 from kdacheck.source.module import Module
 from kdacheck.source.text import Unreadable
 
@@ -18,6 +18,7 @@ def parse(
 
     Raises Unreadable where LibCST cannot parse the text.
     """
+    limits.check_nesting(text)
     try:
         tree = cst.parse_module(text)
     except cst.ParserSyntaxError as error:

@@ -11,8 +11,9 @@ from typing import Any
 from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
+from kdacheck.source import limits
 from kdacheck.source.integers import as_dim
-from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value
+from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value, parts_of
 
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
@@ -69,7 +70,8 @@ class State:
 
     refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
-    a copy behind can forget what they touched (`suffer`).
+    a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
+    of the loop around may leave out.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -78,10 +80,18 @@ class State:
     sure: frozenset[int] = frozenset()
     muted: int = 0
     log: list[Effect] = field(default_factory=list)
+    certain: bool = True
 
     def copy(self) -> State:
+        limits.spend(1 + len(self.names) // 8)
         return State(
-            dict(self.names), dict(self.refined), dict(self.ranks), self.sure, self.muted, self.log
+            dict(self.names),
+            dict(self.refined),
+            dict(self.ranks),
+            self.sure,
+            self.muted,
+            self.log,
+            self.certain,
         )
 
     def resolve_dim(self, dim: Dim) -> Dim:
@@ -131,6 +141,7 @@ class State:
             case AnyOf(values):
                 return any_of(self.resolve(v) for v in values)
             case Items(items, kind):
+                limits.spend(len(items) // 4)
                 resolved = tuple(self.resolve(v) for v in items)
                 if all(a is b for a, b in zip(items, resolved, strict=True)):
                     return value  # an object keeps its identity
@@ -142,6 +153,7 @@ class State:
         """`value` resolved, and known so by all its names, so that it is one object still."""
         resolved = self.resolve(value)
         if resolved is not value and isinstance(value, (TensorFacts, Items)):
+            limits.spend(len(self.names) // 4)
             for key, held in self.names.items():
                 self.names[key] = _replaced(held, value, resolved)
         return resolved
@@ -149,6 +161,7 @@ class State:
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
         self.log.append(("object", old))
+        limits.spend(len(self.names) // 4)
         for key, value in self.names.items():
             self.names[key] = _replaced(value, old, new)
 
@@ -161,6 +174,7 @@ class State:
         """Forget what tensors contain: something may have written into one, and views share memory."""
         if not self.log or self.log[-1] is not _CONTENTS:
             self.log.append(_CONTENTS)
+        limits.spend(len(self.names) // 4)
         for key, value in self.names.items():
             if type(value) in _HOLDING:
                 self.names[key] = without_contents(value)
@@ -176,6 +190,7 @@ class State:
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
         self.log.append(("attributes", owner))
+        limits.spend(len(self.names) // 8)
         for key in [k for k in self.names if isinstance(k, tuple) and k[0] == owner]:
             del self.names[key]
 
@@ -185,6 +200,7 @@ class State:
         Modules stay: a function that is handed a layer reads its cache or configuration, and gives it no other layers.
         """
         self.log.append(("instance", uid))
+        limits.spend(len(self.names) // 8)
         found = {
             k
             for k, value in self.names.items()
@@ -219,6 +235,7 @@ class State:
         ]
         if not effects:
             return
+        limits.spend(len(self.names) // 4)
         seen = State(log=effects)
         for key, value in self.names.items():
             if isinstance(key, str) and type(value) in _HOLDING:
@@ -233,6 +250,7 @@ class State:
             return without_tensors(value)
         if type(value) not in _HOLDING or not self.log:
             return value
+        limits.spend(parts_of(value) + len(self.log) // 4)
         objects = {id(part) for part in _parts(value)}
         written = False
         if _SHAPES in self.log:
@@ -295,6 +313,7 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
         return new
     match value:
         case Items(items, kind):
+            limits.spend(len(items) // 4)
             parts = [_replaced(v, old, new) for v in items]
             if any(a is not b for a, b in zip(items, parts, strict=True)):
                 return Items(tuple(parts), kind)
@@ -308,6 +327,7 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
                 # Which of the alternatives it is was not known: it may be the old one still.
                 return any_of((*values, *parts))
         case Table(entries, opened, maybe):
+            limits.spend((len(entries) + len(maybe)) // 4)
             first = {k: _replaced(v, old, new) for k, v in entries.items()}
             second = {k: _replaced(v, old, new) for k, v in maybe.items()}
             if any(first[k] is not entries[k] for k in first) or any(
@@ -328,6 +348,8 @@ def _lasting(tags: frozenset[str]) -> frozenset[str]:
 
 
 def without_contents(value: Value) -> Value:
+    if isinstance(value, (Items, Table)):
+        limits.spend(value.parts // 4)
     match value:
         case TensorFacts(values=contents, tags=tags) if contents is not None or len(
             _lasting(tags)
@@ -425,6 +447,7 @@ def any_of(values: Iterable[Value]) -> Value:
     """One of the values: merged where they are of a kind, listed where they are not."""
     kept: list[Value] = []
     values = list(itertools.chain.from_iterable(map(alternatives, values)))
+    limits.spend(len(values))
     for value in values:
         for index, other in enumerate(kept):
             merged = _merge(other, value)
@@ -468,7 +491,10 @@ def join_dims(a: Dim, b: Dim, name: str = "?") -> Dim:
 
 def _merge(a: Value, b: Value) -> Value | None:
     """One value for both, or None where they are better kept apart."""
-    if a is b or a == b:
+    if a is b:
+        return a
+    limits.spend(2 + min(parts_of(a), parts_of(b)) // 4)
+    if a == b:
         return a
     if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
         return join_facts(a, b) if a.rank == b.rank else None
@@ -542,6 +568,7 @@ def join(a: State | None, b: State | None) -> State | None:
     """What is known where two paths meet; a path that never arrives adds nothing."""
     if a is None or b is None:
         return a if b is None else b
+    limits.spend((len(a.names) + len(b.names)) // 4)
     names: dict[Hashable, Value] = {}
     for key in (*a.names, *(k for k in b.names if k not in a.names)):
         if key in a.names and key in b.names:
@@ -580,4 +607,5 @@ def join(a: State | None, b: State | None) -> State | None:
         )
     ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
     log = a.log if a.log is b.log else [*a.log, *b.log]
-    return State(names, refined, ranks, a.sure & b.sure, max(a.muted, b.muted), log)
+    muted, certain = max(a.muted, b.muted), a.certain and b.certain
+    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain)

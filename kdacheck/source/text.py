@@ -15,6 +15,8 @@ from kdacheck.source import select
 class Unreadable(Exception):  # noqa: N818 - it names what the file is
     """A file that cannot be decoded or parsed, with where and why."""
 
+    remedy = "fix the file, or exclude it"
+
     def __init__(self, message: str, row: int = 1, column: int = 1) -> None:
         super().__init__(message)
         self.message = message

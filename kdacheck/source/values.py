@@ -16,6 +16,10 @@ class Items:
 
     items: tuple[Value, ...]
     kind: str = "tuple"
+    parts: int = field(init=False, compare=False, repr=False, default=1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", 1 + sum(map(parts_of, self.items)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,11 @@ class Table:
     entries: Mapping[Any, Value] = field(default_factory=dict)
     open: bool = False
     maybe: Mapping[Any, Value] = field(default_factory=dict)
+    parts: int = field(init=False, compare=False, repr=False, default=1)
+
+    def __post_init__(self) -> None:
+        count = sum(map(parts_of, self.entries.values()))
+        object.__setattr__(self, "parts", 1 + count + sum(map(parts_of, self.maybe.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,20 @@ Value = (
     | Code
 )
 
+
+def parts_of(value: Value) -> int:
+    """How many values a value is made of, itself included."""
+    match value:
+        case Items() | Table():
+            return value.parts
+        case AnyOf(values):
+            return sum(map(parts_of, values))
+        case Repeated(element):
+            return 1 + parts_of(element)
+        case _:
+            return 1
+
+
 UNKNOWN = Unknown()
 #: Something that is certainly not None.
 SOMETHING = Unknown(not_none=True)
@@ -141,4 +164,5 @@ __all__ = [
     "TensorFacts",
     "Unknown",
     "Value",
+    "parts_of",
 ]
