@@ -216,14 +216,26 @@ def returned(
     result = result_of(contract)
     if result is None or not complete:
         return opaque(True)
-    outputs = [_output(interp, contract, given, out, node, tag) for out in _kept(result, given)]
+    dropped = [out for out in result.outputs if out is not None and out.dropped]
+    if any(_is_on(contract, given, out.flag) is None for out in dropped):
+        return opaque(True)
+    kept = [
+        out
+        for out in result.outputs
+        if out is None or not out.dropped or _is_on(contract, given, out.flag)
+    ]
+    outputs = [_output(interp, contract, given, out, node, tag) for out in kept]
     if result.alone:
         return outputs[0] if outputs else NONE
+    if len(outputs) == 1 < len(result.outputs):
+        return outputs[0]
     return Items(tuple(outputs)) if result.outputs else NONE
 
 
-def _kept(result: Result, given: Mapping[str, Argument]) -> list[Output | None]:
-    return [out for out in result.outputs if out is None or not out.dropped or out.flag in given]
+def _is_on(contract: Contract, given: Mapping[str, Argument], flag: str) -> bool | None:
+    """Whether a flag of the call is set; None where that cannot be told."""
+    value = given[flag].value if flag in given else Literal(contract.by_name[flag].default)
+    return bool(value.value) if isinstance(value, Literal) else None
 
 
 def _output(
@@ -234,8 +246,13 @@ def _output(
     node: cst.CSTNode,
     tag: str,
 ) -> Value:
-    if out is None:
+    is_there = True
+    if out is not None and out.flag and out.flag in contract.by_name:
+        is_there = _is_on(contract, given, out.flag)
+    if out is None or is_there is False:
         return NONE
+    if is_there is None:
+        return opaque()
     if out.same:
         return given[out.same].value if out.same in given else opaque(True)
     made = Made(node, "this call", interp.module)

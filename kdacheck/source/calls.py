@@ -296,6 +296,8 @@ def dispatch(
         case Code(kind="partial", target=Partial() as target):
             return dispatch(interp, target.callee, target.complete(arguments), node, state)
         case Code(kind="class", target=Class() as cls):
+            if cls.is_odd:
+                return unknown_call(interp, arguments, state)
             made = Instance(cls)
             construct(interp, made, arguments, state, node)
             return Code("instance", made)

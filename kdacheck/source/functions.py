@@ -126,6 +126,7 @@ def _follow(
         frame.owner = interp.class_of(definition.owner_class)
     names: dict[Hashable, Value] = {k: v for k, v in state.names.items() if isinstance(k, tuple)}
     inner = State(names, dict(state.refined), dict(state.ranks), state.sure, state.muted)
+    inner.certain = state.certain
     interp.run.frames.append(frame)
     name = definition.qualified if definition is not None else target.name
     interp.run.chain.append((node, name, caller.module))

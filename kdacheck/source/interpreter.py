@@ -165,6 +165,24 @@ class Interpreter:
         finally:
             self.run.silence -= 1
 
+    def is_told(self, node: cst.CSTNode, state: State) -> bool:
+        """Whether what is found in a call now is reported.
+
+        What the first round of a loop may leave out, a later one may do with other values: it waits until it is known
+        what holds in every round.
+        """
+        run = self.run
+        if run.silence or state.muted:
+            return False
+        key = (node, *(call for call, _, _ in run.chain))
+        if not run.first_rounds:
+            return key not in run.told
+        if state.certain:
+            run.told.add(key)
+        else:
+            run.put_off = True
+        return state.certain
+
     def defaults_of(self, params: cst.Parameters, state: State) -> dict[str, Value]:
         return functions.defaults_of(self, params, state)
 
@@ -645,7 +663,8 @@ class Interpreter:
         found = self._instances.get(definition)
         if found is None:
             cls = self._classes.get(definition)
-            if cls is None:
+            kin = [c for c in self._classes.values() if cls is not None and cls in c.lineage()]
+            if cls is None or any(c.is_odd for c in kin):
                 return opaque(True), {}
             target = Instance(cls, exact=False)
             state = State(muted=1)

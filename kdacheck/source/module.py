@@ -340,10 +340,39 @@ def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:
                         yield cst.Name(dotted(alias.name).split(".")[0])
             case cst.Del(target):
                 yield from _flat(target)
+            case cst.Match(cases=cases):
+                for part in cases:
+                    yield from _captured(part.pattern)
+            case cst.Try(handlers=handlers) | cst.TryStar(handlers=handlers):
+                for handler in handlers:
+                    if handler.name is not None:
+                        yield handler.name.name
             case _:
                 pass
         for block in blocks(statement):
             yield from assigned_targets(block)
+
+
+def _captured(pattern: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The names that a pattern binds."""
+    match pattern:
+        case cst.MatchAs(name=cst.Name() as name) | cst.MatchStar(name=cst.Name() as name):
+            yield name
+        case cst.MatchMapping(rest=cst.Name() as name):
+            yield name
+        case _:
+            pass
+    for child in pattern.children:
+        yield from _captured(child)
+
+
+def leaves(statements: Suite) -> bool:
+    """Whether a suite has statements that leave it, or a loop or the function around it."""
+    return any(
+        isinstance(statement, (cst.Return, cst.Raise, cst.Break, cst.Continue))
+        or any(map(leaves, blocks(statement)))
+        for statement in small_statements(statements)
+    )
 
 
 def looped_names(statements: Suite) -> set[str]:

@@ -102,6 +102,7 @@ def split(
             return no, yes
         case cst.BooleanOperation(left=left, operator=operator, right=right):
             yes, no = split(interpreter, left, state)
+            part(yes, no)
             if isinstance(operator, cst.And):
                 if yes is None:
                     return None, no
@@ -160,6 +161,12 @@ def split_type(
         return None
     value = interpreter.evaluate(node, state)
     return guards.split_type(interpreter, key, value, kind, state)
+
+
+def part(yes: State | None, no: State | None) -> None:
+    """Two ways that may both be taken: neither of them is sure to be taken at once."""
+    if yes is not None and no is not None:
+        yes.certain = no.certain = False
 
 
 def _excludes_none(interpreter: Interpreter, node: cst.BaseExpression, state: State) -> bool:

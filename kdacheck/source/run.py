@@ -33,6 +33,10 @@ class Run:
     scenes: list[Scene] = field(default_factory=list)
     wiring: Wiring = field(default_factory=Wiring)
     silence: int = 0
+    #: Loops of which the first round is interpreted; calls that were told of there, and whether others were put off.
+    first_rounds: int = 0
+    told: set[tuple[cst.CSTNode, ...]] = field(default_factory=set)
+    put_off: bool = False
     steps: int = 0
     limit: int = BUDGET
     serial: int = 0

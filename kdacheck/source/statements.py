@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import boundaries, contracted, guards, judge, narrowing
+from kdacheck.source import boundaries, contracted, guards, judge, managers, narrowing
 from kdacheck.source.annotations import is_annotation
 from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
+from kdacheck.source.frames import Loop
 from kdacheck.source.module import (
     EXPECTING,
     Suite,
     assigned_targets,
+    blocks,
     dotted,
     harmless,
+    leaves,
     looped_names,
     small_statements,
     suite,
@@ -289,9 +292,12 @@ def _assert(interp: Interpreter, node: cst.Assert, state: State) -> State | None
 
 
 def _if(interp: Interpreter, node: cst.If, state: State) -> State | None:
+    certain = state.certain
     yes, no = narrowing.split(interp, node.test, state)
     if yes is not None and yes is no:
         no = yes.copy()
+    narrowing.part(yes, no)
+    both = yes is not None and no is not None
     after = None
     if yes is not None:
         interp.frame.tests.append(node.test)
@@ -305,7 +311,15 @@ def _if(interp: Interpreter, node: cst.If, state: State) -> State | None:
                 no = run_suite(interp, suite(node.orelse.body), no)
             case _:
                 pass
-    return join(after, no)
+    result = join(after, no)
+    if both and result is not None:
+        result.certain = _is_certain_again(interp, node, certain)
+    return result
+
+
+def _is_certain_again(interp: Interpreter, node: cst.CSTNode, certain: bool) -> bool:
+    """Whether the first round of a loop gets behind a statement as surely as it got to it."""
+    return certain and bool(interp.run.first_rounds) and not any(map(leaves, blocks(node)))
 
 
 def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
@@ -362,9 +376,16 @@ def _repeat(
 ) -> State | None:
     """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see."""
     names = _assigned_names(interp, suite(node.body))
+    run, certain = interp.run, state.certain
+    first = enter(state.copy())
+    if not run.first_rounds:
+        run.put_off = False
+    if first is not None:
+        first.certain = not run.first_rounds
+    run.first_rounds += 1
     with interp.loop() as loop:
-        first = enter(state.copy())
         after = run_suite(interp, suite(node.body), first) if first is not None else None
+    run.first_rounds -= 1
     after = join(after, _all(loop.continues))
     exits = _all(loop.breaks)
     head = join(state.copy(), after.copy() if after is not None else None)
@@ -372,7 +393,26 @@ def _repeat(
     if after is not None:
         _havoc(head, _moved(head, state, names), names)
         exits = join(exits, _settle(interp, node, head, names, enter))
-    return join(exits, _orelse(interp, node.orelse, leave(head)))
+    if run.put_off and not run.first_rounds and not run.silence:
+        run.put_off = False
+        _any_round(interp, node, head, enter)
+    result = join(exits, _orelse(interp, node.orelse, leave(head)))
+    if result is not None:
+        result.certain = _is_certain_again(interp, node, certain)
+    return result
+
+
+def _any_round(
+    interp: Interpreter,
+    node: cst.For | cst.While,
+    head: State,
+    enter: Callable[[State], State | None],
+) -> None:
+    """Report what holds in whichever round of a loop gets there."""
+    with interp.loop():
+        again = enter(head.copy())
+        if again is not None:
+            run_suite(interp, suite(node.body), again)
 
 
 #: Passes after which whatever a loop assigns is forgotten.
@@ -475,45 +515,113 @@ def _continue(interp: Interpreter, node: cst.Continue, state: State) -> None:
 
 
 def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> State | None:
-    before, mark, returned = state.copy(), len(state.log), len(interp.frame.returns)
+    before, mark = state.copy(), len(state.log)
+    loop = interp.frame.loops[-1] if interp.frame.loops else Loop()
+    left = _Left(interp.frame.returns, loop)
     body_state = state.copy()
+    body_state.certain = False
     body_state.muted += _expects_a_failure(interp, node)
     after = run_suite(interp, suite(node.body), body_state)
     if after is not None:
         after.muted = before.muted
-    # An exception may come at any point of the body: a handler starts from before it, less what the body assigns.
-    body = suite(node.body)
-    often = _assigned_often(body)
+    thrown = _thrown(interp, suite(node.body), before, after, mark, _imports_only(node))
+    if after is not None and node.orelse is not None:
+        after = run_suite(interp, suite(node.orelse.body), after)
+    result, uncaught = after, thrown
+    for handler in node.handlers:
+        inner, mark = thrown.copy(), len(state.log)
+        if handler.name is not None:
+            assign(interp, handler.name.name, opaque(True), inner)
+        start = inner.copy()
+        ended = run_suite(interp, suite(handler.body), inner)
+        if node.finalbody is not None:
+            again = _thrown(interp, suite(handler.body), start, ended, mark)
+            uncaught = join(uncaught, again)
+        result = join(result, ended)
+    if node.finalbody is not None:
+        assert uncaught is not None
+        result = _finally(interp, suite(node.finalbody.body), result, uncaught, left)
+    if result is not None:
+        result.certain = _is_certain_again(interp, node, before.certain)
+    return result
+
+
+def _thrown(
+    interp: Interpreter,
+    body: Suite,
+    before: State,
+    after: State | None,
+    mark: int,
+    imports_only: bool = False,
+) -> State:
+    """The state anywhere inside a block, from where an exception may come: that before it, less what it changes.
+
+    mark: the length of the log before the block.
+    """
     thrown = before.copy()
-    thrown.suffer(state.log[mark:])
+    thrown.suffer(before.log[mark:])
+    often = _assigned_often(interp, body)
     for name in _assigned_names(interp, body):
-        candidates = [s.names[name] for s in (thrown, after) if s is not None and name in s.names]
-        if name in before.names or after is None or _imports_only(node):
-            thrown.names.pop(name, None)
-            if name in before.names:
-                known = after is not None and name not in often
-                thrown.names[name] = any_of(candidates) if known else opaque()
+        if name in before.names or after is None or imports_only:
+            first = thrown.names.pop(name, None)
+            if first is not None:
+                last = None if after is None or name in often else after.names.get(name)
+                thrown.names[name] = opaque() if last is None else any_of((first, last))
         else:
             thrown.names[name] = opaque()
     for key in [k for k in thrown.names if isinstance(k, tuple)]:
         if after is None or after.names.get(key) is not thrown.names[key]:
             thrown.names[key] = opaque()
-    if after is not None and node.orelse is not None:
-        after = run_suite(interp, suite(node.orelse.body), after)
-    result = after
-    for handler in node.handlers:
-        inner = thrown.copy()
-        if handler.name is not None:
-            assign(interp, handler.name.name, opaque(True), inner)
-        result = join(result, run_suite(interp, suite(handler.body), inner))
-    if node.finalbody is not None:
-        _leave_finally(interp, suite(node.finalbody.body), returned)
-        if result is None:
-            with interp.quiet():
-                run_suite(interp, suite(node.finalbody.body), thrown.copy())
-            return None
-        return run_suite(interp, suite(node.finalbody.body), result)
-    return result
+    thrown.certain = False
+    return thrown
+
+
+class _Left:
+    """The ways that left a function or loop from now on."""
+
+    def __init__(self, returns: list[tuple[Value, State]], loop: Loop) -> None:
+        self.returns, self.loop = returns, loop
+        self.counts = len(returns), len(loop.breaks), len(loop.continues)
+
+    def take(self) -> tuple[list[tuple[Value, State]], list[State], list[State]]:
+        """Take them back."""
+        found: list[list[Any]] = []
+        for ways, count in zip(
+            (self.returns, self.loop.breaks, self.loop.continues), self.counts, strict=True
+        ):
+            found.append(ways[count:])
+            del ways[count:]
+        return found[0], found[1], found[2]
+
+
+def _finally(
+    interp: Interpreter, body: Suite, ended: State | None, uncaught: State, left: _Left
+) -> State | None:
+    """Run a `finally` block on every way that leads to it. It may change what is returned, and go elsewhere itself.
+
+    ended: where the block before it is left at its end, None where it never is.
+    """
+    returned, broken, continued = left.take()
+    entry = join(ended, uncaught)
+    for state in (*(state for _, state in returned), *broken, *continued):
+        entry = join(entry, state)
+    assert entry is not None
+    run_suite(interp, body, entry.copy())
+    left.take()
+    with interp.quiet():
+        for value, state in returned:
+            mark = len(state.log)
+            after = run_suite(interp, body, state.copy())
+            if after is not None:
+                left.returns.append((State(log=after.log[mark:]).as_changed(value), after))
+        for states, ways in ((broken, left.loop.breaks), (continued, left.loop.continues)):
+            for state in states:
+                after = run_suite(interp, body, state.copy())
+                if after is not None:
+                    ways.append(after)
+        if leaves(body):
+            run_suite(interp, body, uncaught.copy())
+        return run_suite(interp, body, ended) if ended is not None else None
 
 
 def _expects_a_failure(interp: Interpreter, node: cst.Try | cst.TryStar) -> bool:
@@ -528,22 +636,11 @@ def _expects_a_failure(interp: Interpreter, node: cst.Try | cst.TryStar) -> bool
     )
 
 
-def _leave_finally(interp: Interpreter, statements: Suite, since: int) -> None:
-    """Run a `finally` block on the returns of its `try`: it may change what is returned, or return in its place."""
-    returns = interp.frame.returns
-    pending, returns[since:] = returns[since:], []
-    for value, left in pending:
-        mark = len(left.log)
-        with interp.quiet():
-            ended = run_suite(interp, statements, left)
-        if ended is not None:
-            returns.append((State(log=ended.log[mark:]).as_changed(value), ended))
-
-
-def _assigned_often(statements: Suite) -> set[str]:
+def _assigned_often(interp: Interpreter, statements: Suite) -> set[str]:
     """Names that may have more than one value in the course of a block."""
     counts = Counter(t.value for t in assigned_targets(statements) if isinstance(t, cst.Name))
-    return looped_names(statements) | {name for name, count in counts.items() if count > 1}
+    found = looped_names(statements) | {name for name, count in counts.items() if count > 1}
+    return found | set(walrus_names(statements)) if interp.module.has_walrus else found
 
 
 def _imports_only(node: cst.Try | cst.TryStar) -> bool:
@@ -556,7 +653,7 @@ def _imports_only(node: cst.Try | cst.TryStar) -> bool:
 
 
 def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
-    muted = 0
+    muted, swallows = 0, False
     for item in node.items:
         name = dotted(item.item)
         value = interp.evaluate(item.item, state)
@@ -565,21 +662,21 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
             muted = 1
         if "patch" in name.split(".") and last in _PATCHING:
             muted = 1
+        swallows = swallows or managers.swallows(interp, value, name)
         if item.asname is not None:
-            entered = (
-                value if isinstance(value, Code) and value.kind == "instance" else opaque(True)
-            )
+            entered = value if managers.enters_itself(value) else opaque()
             assign(interp, item.asname.name, entered, state)
-    if not muted:
+    if not muted and not swallows:
         return run_suite(interp, suite(node.body), state)
-    state.muted += 1
     before, mark = state.copy(), len(state.log)
+    state.muted += muted
+    state.certain = False
     after = run_suite(interp, suite(node.body), state)
-    before.suffer(before.log[mark:])
-    # What is expected to be raised is caught: the code behind goes on from anywhere inside.
-    result = join(before, after)
+    # What is raised is caught: the code behind goes on from anywhere inside.
+    result = join(_thrown(interp, suite(node.body), before, after, mark), after)
     assert result is not None
-    result.muted = before.muted - 1
+    result.muted = before.muted
+    result.certain = _is_certain_again(interp, node, before.certain)
     return result
 
 
@@ -595,6 +692,7 @@ def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
     result: State | None = state.copy()
     for case in node.cases:
         inner = state.copy()
+        inner.certain = False
         _bind_pattern(interp, case.pattern, inner)
         if case.guard is not None:
             held = narrowing.split(interp, case.guard, inner)[0]
@@ -602,6 +700,8 @@ def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
                 continue
             inner = held
         result = join(result, run_suite(interp, suite(case.body), inner))
+    if result is not None:
+        result.certain = _is_certain_again(interp, node, state.certain)
     return result
 
 
