@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Iterable, Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +43,12 @@ class Objection:
     text: str
 
 
+@functools.lru_cache(maxsize=4096)
 def hint_of(spec: TensorSpec, bound: frozenset[str] | None = None) -> Any:
-    """The jaxtyping type of one alternative; axes of names outside `bound` are left open."""
+    """The jaxtyping type of one alternative; axes of names outside `bound` are left open.
+
+    The same one each time: jaxtyping makes another type whenever it is asked, and beartype keeps what it makes of each.
+    """
     if spec.axes is None and spec.dtypes is None:
         return Tensor
     axes = " ".join(_axis(text, bound) for text in spec.axes.names) if spec.axes else "..."
@@ -129,25 +134,44 @@ def _hints(signature: Signature, call: Call, bound: Bound) -> list[tuple[str, An
     return _in_order(forms) + others
 
 
+@functools.lru_cache(maxsize=512)
+def _enforced(hints: tuple[tuple[str, Any], ...]) -> Callable[..., None]:
+    """A function of parameters with these types."""
+    scope: dict[str, Any] = {}
+    exec(f"def callee({', '.join(name for name, _ in hints)}): ...", scope)
+    callee = scope.pop("callee")
+    callee.__annotations__ = dict(hints)
+    return jaxtyped(typechecker=None)(beartype.beartype(conf=CONF)(callee))
+
+
 def objection(signature: Signature, call: Call, bound: Bound) -> Objection | None:
     """What jaxtyping and beartype object to in a call, or None."""
     hints = _hints(signature, call, bound)
     if not hints:
         return None
-    names = [name for name, _ in hints]
-    scope: dict[str, Any] = {}
-    exec(f"def callee({', '.join(names)}): ...", scope)
-    callee = scope["callee"]
-    callee.__annotations__ = dict(hints)
+    wanted = tuple(hints)
     try:
-        enforced = jaxtyped(typechecker=None)(beartype.beartype(conf=CONF)(callee))
-        enforced(*(bound.given[name] for name in names))
+        enforced = _enforced(wanted)
+    except TypeError:  # a type that has no hash
+        enforced = _enforced.__wrapped__(wanted)
+    try:
+        enforced(*(bound.given[name] for name, _ in hints))
     except (TypeCheckError, BeartypeCallHintViolation) as error:
         text = str(error)
+        _let_go(error)
         named = re.search(r"parameter (\w+)=", text)
         reason = re.split(r"violates type hint ", text, maxsplit=1)[-1]
-        return Objection(named.group(1) if named else names[0], " ".join(reason.split()))
+        return Objection(named.group(1) if named else hints[0][0], " ".join(reason.split()))
     return None
+
+
+def _let_go(error: BaseException) -> None:
+    """Empty the frames that an exception leads to: some stand in cycles, and would keep the arguments alive."""
+    seen: BaseException | None = error
+    while seen is not None:
+        traceback.clear_frames(seen.__traceback__)
+        seen.__traceback__ = None
+        seen = seen.__cause__ or seen.__context__
 
 
 _CODES = {

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.checkpoint import checkpoint
 
 import kdacheck
 from kdacheck.clauses import Dense, Packed, SameDevice
@@ -161,9 +162,7 @@ def test_a_broken_call_raises_in_the_modules_and_transforms_that_are_traced() ->
     wrong = torch.randn(1, 6, 8)
 
     def checkpointed(q: Tensor, k: Tensor) -> Any:
-        return torch.utils.checkpoint.checkpoint(
-            lambda q, k: dot(q, k).sin(), q, k, use_reentrant=False
-        )
+        return checkpoint(lambda q, k: dot(q, k).sin(), q, k, use_reentrant=False)
 
     runs: list[tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...] | None]] = [
         (Layer(), (q,), None),
