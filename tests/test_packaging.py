@@ -24,14 +24,12 @@ FOLDERS = {"kdacheck": "kdacheck", "kdacheck/kernels": "kernels", "kdacheck/rule
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
-def modules() -> set[str]:
-    """Every module of the checkout under the path it is to be installed at."""
+def modules(root: pathlib.Path) -> set[str]:
+    """Every module of a checkout under the path it is to be installed at."""
     found = set()
     for package, folder in FOLDERS.items():
-        for path in (ROOT / folder).rglob("*.py"):
-            if path.parent == ROOT / "kdacheck" / "kernels":
-                continue
-            relative = path.relative_to(ROOT / folder).as_posix()
+        for path in (root / folder).rglob("*.py"):
+            relative = path.relative_to(root / folder).as_posix()
             if package == "kdacheck" and relative.split("/")[0] in ("kernels", "rules"):
                 continue
             found.add(f"{package}/{relative}")
@@ -42,6 +40,12 @@ def modules() -> set[str]:
 def dist(tmp_path_factory) -> pathlib.Path:
     """A folder with an sdist, and the wheel that was built from it."""
     return distributions(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def source(dist) -> pathlib.Path:
+    """What it was built from."""
+    return dist / "clone"
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +60,15 @@ def sdist(dist) -> pathlib.Path:
     return sdist
 
 
-def test_the_wheel_holds_every_module_and_only_our_name(wheel):
+def test_the_wheel_holds_every_module_and_only_our_name(wheel, source):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"kdacheck"}
-    assert {name for name in names if name.endswith(".py")} == modules()
+    assert {name for name in names if name.endswith(".py")} == modules(source)
     assert "kdacheck/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_the_sdist_holds_the_sources(sdist):
+def test_the_sdist_holds_the_sources(sdist, source):
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
         names = {member.name.partition("/")[2] for member in members}
@@ -73,7 +77,7 @@ def test_the_sdist_holds_the_sources(sdist):
     sources = {name for name in names if name.endswith(".py") and not name.startswith("tests/")}
     assert sources == {
         f"{folder}{module.removeprefix(package)}"
-        for module in modules()
+        for module in modules(source)
         for package, folder in sorted(FOLDERS.items(), reverse=True)
         if module.startswith(f"{package}/")
         and not (package == "kdacheck" and module.split("/")[1] in ("kernels", "rules"))
@@ -86,7 +90,7 @@ def test_the_same_commit_gives_the_same_bytes(dist, tmp_path_factory):
         assert (elsewhere / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_the_metadata_are_valid_and_complete(wheel, sdist):
+def test_the_metadata_are_valid_and_complete(wheel, sdist, source):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         told = archive.read(name)
@@ -100,12 +104,13 @@ def test_the_metadata_are_valid_and_complete(wheel, sdist):
     metadata = Metadata.from_email(told, validate=True)
     assert metadata.name == "kdacheck"
     assert metadata.description_content_type == "text/markdown"
-    assert metadata.description == (ROOT / "README.md").read_text("utf-8")
+    assert metadata.description == (source / "README.md").read_text("utf-8")
     assert metadata.license_expression == "MIT"
     assert metadata.requires_python is not None
     assert [python for python in PYTHONS if python not in metadata.requires_python] == []
     assert "3.10" not in metadata.requires_python
-    assert set(metadata.provides_extra or ()) == set(PROJECT["project"]["optional-dependencies"])
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(metadata.provides_extra or ()) == set(project["optional-dependencies"])
 
 
 def interpreter(python: str) -> str | None:

@@ -23,7 +23,8 @@ is printed by `kdacheck contracts NAME`. Where no release is named, the newest t
 page on [configuration](../configuration.md)."""
 
 
-def pages() -> dict[str, str]:
+@lru_cache(maxsize=1)
+def pages() -> Mapping[str, str]:
     """File name to text."""
     found = libraries()
     return {

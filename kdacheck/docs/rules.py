@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from kdacheck.config import Configuration, Overrides
 from kdacheck.contracts import Contract
@@ -39,7 +40,8 @@ LIKELY = (
 )
 
 
-def pages() -> dict[str, str]:
+@lru_cache(maxsize=1)
+def pages() -> Mapping[str, str]:
     """File name to text."""
     rules = catalogue()
     return {"README.md": index(rules), **{f"{rule.name}.md": page(rule) for rule in rules}}

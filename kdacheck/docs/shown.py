@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 from kdacheck.docs import ROOT
 
@@ -31,6 +32,7 @@ def refreshed(texts: Mapping[pathlib.Path, str]) -> dict[pathlib.Path, str]:
     }
 
 
+@cache
 def _shown(kind: str, what: str) -> str:
     if kind == "text":
         return (ROOT / what).read_text("utf-8")
