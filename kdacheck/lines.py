@@ -37,7 +37,7 @@ def _decode(data: bytes) -> list[str]:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError):
+    except (SyntaxError, UnicodeError, LookupError):
         text = data.decode("utf-8", "replace")
     # not splitlines(): a form feed or a line separator in a string does not end a line of Python
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

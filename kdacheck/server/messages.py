@@ -38,6 +38,6 @@ def encoded(text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError:
+        return data if encoding.startswith("utf-8") else text.encode(encoding, "replace")
+    except (SyntaxError, UnicodeError, LookupError):
         return data
-    return data if encoding.startswith("utf-8") else text.encode(encoding, "replace")

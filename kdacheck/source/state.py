@@ -141,7 +141,7 @@ class State:
             case AnyOf(values):
                 return any_of(self.resolve(v) for v in values)
             case Items(items, kind):
-                limits.spend(len(items) // 4)
+                limits.spend(1 + len(items) // 4)
                 resolved = tuple(self.resolve(v) for v in items)
                 if all(a is b for a, b in zip(items, resolved, strict=True)):
                     return value  # an object keeps its identity
@@ -313,7 +313,7 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
         return new
     match value:
         case Items(items, kind):
-            limits.spend(len(items) // 4)
+            limits.spend(1 + len(items) // 4)
             parts = [_replaced(v, old, new) for v in items]
             if any(a is not b for a, b in zip(items, parts, strict=True)):
                 return Items(tuple(parts), kind)
@@ -327,7 +327,7 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
                 # Which of the alternatives it is was not known: it may be the old one still.
                 return any_of((*values, *parts))
         case Table(entries, opened, maybe):
-            limits.spend((len(entries) + len(maybe)) // 4)
+            limits.spend(1 + (len(entries) + len(maybe)) // 4)
             first = {k: _replaced(v, old, new) for k, v in entries.items()}
             second = {k: _replaced(v, old, new) for k, v in maybe.items()}
             if any(first[k] is not entries[k] for k in first) or any(

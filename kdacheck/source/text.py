@@ -41,8 +41,8 @@ def decode(data: bytes) -> str:
         raise Unreadable(
             f"the file is not {encoding}: {error.reason} (name its encoding in a coding line)", row
         ) from None
-    except LookupError:
-        raise Unreadable(f"the file names an unknown encoding: {encoding}") from None
+    except (LookupError, UnicodeError):
+        raise Unreadable(f"the file names an encoding that cannot be read: {encoding}") from None
 
 
 def dotted_name(filename: str) -> str:
