@@ -175,7 +175,7 @@ def test_all_installs_and_works(wheel, tmp_path, unmeasured):
     (site / "held.pth").write_text(f"{held}\n")
     install(new, "--no-index", "--no-build-isolation", f"kdacheck[all] @ {wheel.as_uri()}")
     script = """
-import torch, kdacheck, kdacheck.kernels
+import torch, kdacheck, kdacheck.kernels, kdacheck.server.app
 from kdacheck.cli import main
 assert kdacheck.__file__.startswith(PLACE), kdacheck.__file__
 assert main(["--no-cache", "--quiet", "--output-format", "concise", EXAMPLE]) == 1
