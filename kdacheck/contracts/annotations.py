@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -97,13 +98,20 @@ class Annotation:
         return None if None in ranks or not ranks else frozenset(r for r in ranks if r is not None)
 
 
+_AXIS = re.compile(r"([#*_?]*)(?:\w+=)?(.*)")
+
+
 def parse_axes(text: str) -> Axes:
-    """`"B T HV*K"` or `"... H K"` as axes."""
+    """`"B T HV*K"` or `"... H K"` as axes; those that may be broadcast or are not checked as `_` or `...`."""
     names, variadic = [], None
     for index, name in enumerate(text.split()):
-        if name == "..." or name.startswith("*"):
+        found = _AXIS.fullmatch(name)
+        modifiers, rest = found.groups() if found is not None else ("", name)
+        if name == "..." or "*" in modifiers:
             variadic = index
-        names.append(name.lstrip("#"))
+            names.append(f"*{rest}" if modifiers == "*" else "...")
+        else:
+            names.append("_" if modifiers else rest)
     return Axes(tuple(names), variadic)
 
 
@@ -134,6 +142,13 @@ def _last_name(node: ast.expr) -> str:
     )
 
 
+def _foreign(array: ast.expr) -> Iterator[str]:
+    """The array types of other libraries that an annotation names."""
+    for node in ast.walk(array):
+        if isinstance(node, (ast.Name, ast.Attribute)) and _last_name(node) in ("Array", "ndarray"):
+            yield _last_name(node)
+
+
 def _parse_node(node: ast.expr) -> Annotation:
     if isinstance(node, ast.Constant):
         if node.value is None:
@@ -153,9 +168,12 @@ def _parse_node(node: ast.expr) -> Annotation:
         if head == "Annotated":
             return _parse_node(items[0])
         if head in DTYPES and len(items) == 2:
-            shape = items[1]
+            array, shape = items
             if isinstance(shape, ast.Constant) and isinstance(shape.value, str):
-                return Annotation(tensors=(TensorSpec(DTYPES[head], parse_axes(shape.value)),))
+                spec = TensorSpec(DTYPES[head], parse_axes(shape.value))
+                foreign = tuple(ast.unparse(node) for _ in _foreign(array))
+                only = isinstance(array, (ast.Name, ast.Attribute))
+                return Annotation(() if foreign and only else (spec,), others=foreign[:1])
         return Annotation(others=(ast.unparse(node),))
     if _last_name(node) in ("Tensor", "Parameter", "LongTensor", "FloatTensor", "IntTensor"):
         return Annotation(tensors=(TensorSpec(None, None),))

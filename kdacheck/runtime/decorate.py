@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kdacheck.contracts.clauses import Clause
+from kdacheck.contracts.clauses import Clause, Law
 from kdacheck.runtime import faults, levels
 from kdacheck.runtime.errors import Unusable
 
@@ -40,9 +40,14 @@ def contract(*clauses: Clause) -> Callable[[F], F]:
 
     A call that breaks the contract raises ContractError, which is a TypeError as well where Python would not have taken
     the call either. Where the check itself fails, at `meta` that is logged once and the call goes through; at `values`
-    and under pytest it raises. The decorator raises TypeError on a class or a property, and for a clause that
-    names no parameter, when the function is first called.
+    and under pytest it raises. The decorator raises TypeError for what is no clause and on a class or a property; on
+    a function of C without a signature, and for a clause that names no parameter, when the function is first called.
     """
+    for clause in clauses:
+        if not isinstance(clause, Law):
+            raise TypeError(
+                f"contract() takes clauses of kdacheck.clauses, not {clause!r:.80}; without any it is @contract()"
+            )
 
     def attach(function: F) -> F:
         if levels.process.level == levels.OFF:

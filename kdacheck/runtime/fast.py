@@ -385,6 +385,12 @@ class _Writer:
                     at = index if index < axes.variadic else index - len(axes.names)
                     self.put(f"{size} = {shape}[{at}]")
                     wanted.append((size, text, at))
+            before, after = axes.variadic, len(axes.names) - 1 - axes.variadic
+            self.rest(
+                axes.names[axes.variadic], f"{shape}[{before}:len({shape})-{after}]", branched
+            )
+        elif axes.names != ("...",):
+            self.rest(axes.names[0], f"{name}.shape", branched)
         for size, text, at in wanted:
             if not branched and at >= 0:
                 self.sizes[name, at] = size
@@ -402,6 +408,19 @@ class _Writer:
                 late = self.fresh()
                 self.put(f"{late} = {size}")
                 self.late.append((late, text))
+
+    def rest(self, text: str, sizes: str, branched: bool) -> None:
+        """The axes of `*name`, which are the same wherever it stands."""
+        if text == "...":
+            return
+        variable = self.dim(f"rest_{text[1:]}")
+        if text in self.certain:
+            self.refuse(f"{sizes} != {variable}")
+        elif branched:
+            self.put("return False")
+        else:
+            self.certain.add(text)
+            self.put(f"{variable} = {sizes}")
 
     def bind(self, size: str, text: str, branched: bool) -> None:
         variable = self.dim(text)

@@ -43,9 +43,12 @@ class Signature:
 def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Signature:
     """The contract that a decorated function states by its annotations and these clauses.
 
-    Raises TypeError for a clause that names no parameter of the function.
+    Raises Unusable for a function without a signature, and for a clause that names no parameter of the function.
     """
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError as error:
+        raise Unusable(f"a contract needs a signature: {error}") from None
     inner = inspect.unwrap(function)
     hints = _evaluated(signature, inner)
     texts = {

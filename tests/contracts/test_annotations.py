@@ -18,7 +18,8 @@ def test_axes() -> None:
     assert parse_axes("... H K").rank is None
     assert parse_axes("... H K").variadic == 0
     assert parse_axes("B *rest K").variadic == 1
-    assert parse_axes("#B T").names == ("B", "T")
+    assert parse_axes("#B _T ?x *#rest").names == ("_", "_", "_", "...")
+    assert parse_axes("rows=4 *batch").names == ("4", "*batch")
     assert str(parse_axes("HV*K")) == "[HV*K]"
 
 

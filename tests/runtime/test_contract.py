@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import Any, Generic, TypeVar
 
+import numpy
 import pytest
 import torch
 from jaxtyping import Float, Int
@@ -235,6 +236,68 @@ def test_annotations_that_are_objects() -> None:
     for k, n in ((torch.zeros(3, dtype=torch.int64), 1), (torch.zeros(2), 1), (None, "x")):
         with pytest.raises(kdacheck.ContractError):
             contracted(torch.zeros(2, 3), k, n)
+
+
+#: Axes of jaxtyping that are not plain names: shapes of `q` and `k` that fit, and shapes that do not.
+AXES: list[tuple[Any, Any, list[tuple[Any, Any]], list[tuple[Any, Any]]]] = [
+    (
+        Float[Tensor, "#B K"],
+        Float[Tensor, "#B K"],
+        [((1, 2), (3, 2)), ((3, 2), (1, 2))],
+        [((1, 2), (3, 4))],
+    ),
+    (Float[Tensor, "_T K"], Float[Tensor, "_T K"], [((1, 2), (3, 2))], [((1, 2), (1, 3))]),
+    (
+        Float[Tensor, "*rows K"],
+        Float[Tensor, "*rows K"],
+        [((2,), (2,)), ((3, 4, 2), (3, 4, 2))],
+        [((3, 4, 2), (4, 2)), ((3, 4, 2), (3, 5, 2)), ((3, 2), (3, 1))],
+    ),
+    (
+        Float[Tensor, "B *rows"],
+        Float[Tensor, "*rows"],
+        [((5, 3, 4), (3, 4)), ((5,), ())],
+        [((5, 3), (4,)), ((5,), (1,))],
+    ),
+    (
+        Float[Tensor, "*rows K"],
+        Float[Tensor, "*rows"] | None,  # type: ignore[operator]
+        [((3, 2), (3,)), ((3, 2), None)],
+        [((3, 2), (2,))],
+    ),
+    (Float[Tensor, "rows=4 K"], Float[Tensor, "K"], [((4, 2), (2,))], [((5, 2), (2,))]),
+]
+
+
+@pytest.mark.parametrize(("q", "k", "right", "wrong"), AXES)
+def test_axes_that_are_no_plain_names(
+    q: Any, k: Any, right: list[tuple[Any, Any]], wrong: list[tuple[Any, Any]]
+) -> None:
+    def plain(q, k):  # type: ignore[no-untyped-def]
+        return q
+
+    plain.__annotations__ = {"q": q, "k": k}
+    function: Any = kdacheck.contract()(plain)
+
+    def made(shape: Any) -> Tensor | None:
+        return None if shape is None else torch.zeros(shape)
+
+    for first, second in right:
+        function(made(first), made(second))
+        assert function.__kdacheck_guard__().passes((made(first), made(second)), {})
+    for first, second in wrong:
+        with pytest.raises(kdacheck.ContractError):
+            function(made(first), made(second))
+
+
+def test_arrays_of_other_libraries_are_left_to_jaxtyping() -> None:
+    @kdacheck.contract()
+    def mixed(x: Float[numpy.ndarray, "T K"], y: Float[Tensor, "T K"]) -> Tensor:
+        return y
+
+    mixed(numpy.zeros((2, 3)), torch.zeros(2, 3))
+    with pytest.raises(kdacheck.ContractError, match="`x` does not fit its annotation"):
+        mixed(torch.zeros(2, 3), torch.zeros(2, 3))  # type: ignore[arg-type]
 
 
 def test_a_clause_that_names_no_parameter_is_refused() -> None:

@@ -380,10 +380,14 @@ def test_a_check_that_fails_surfaces_at_values(production: None) -> None:
 def test_a_contract_that_cannot_be_made_lets_calls_through(
     production: None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Crooked:
+        def __repr__(self) -> str:
+            raise LookupError("no words")
+
     def kernel(q: Tensor) -> Tensor:
         return q
 
-    kernel.__signature__ = "none"  # type: ignore[attr-defined]
+    kernel.__annotations__["q"] = Crooked()
     function: Any = kdacheck.contract(SameDevice())(kernel)
     q = torch.zeros(2, 3)
     with caplog.at_level(logging.WARNING, "kdacheck"):
@@ -392,7 +396,7 @@ def test_a_contract_that_cannot_be_made_lets_calls_through(
     assert len(caplog.records) == 1
     monkeypatch.setenv("PYTEST_VERSION", "9")
     other: Any = kdacheck.contract(SameDevice())(kernel)
-    with pytest.raises(TypeError, match="__signature__"):
+    with pytest.raises(LookupError, match="no words"):
         other(q)
 
 
@@ -552,6 +556,17 @@ def test_signatures_hints_and_sources_are_those_of_the_function() -> None:
     assert inspect.getdoc(Layer.width) == "The width."
     for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
         assert getattr(contracted_recur, name) == getattr(recur, name)
+
+
+@pytest.mark.parametrize("thing", [recur, "q", Dense])
+def test_what_is_no_clause_is_refused(thing: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes clauses of kdacheck\.clauses, not .*@contract\(\)"):
+        kdacheck.contract(thing)
+
+
+def test_a_function_without_a_signature_is_refused(production: None) -> None:
+    with pytest.raises(TypeError, match="a contract needs a signature"):
+        kdacheck.contract()(torch.add)(torch.zeros(1), torch.zeros(1))
 
 
 @pytest.mark.parametrize("thing", [Layer, property(lambda self: 1)])
