@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="name the contracted call sites that no test reached",
     )
+    group.addoption(
+        "--kdacheck-lint",
+        action="store_true",
+        help="lint the Python files that are collected: a test for each, which fails where something is found",
+    )
     parser.addini("kdacheck", "the level where --kdacheck is not given", default="off")
     parser.addini(
         "kdacheck_libraries",
@@ -49,6 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "kdacheck(level): check contracts at another level in this test"
     )
+    if config.getoption("--kdacheck-lint"):
+        from kdacheck.pytest_lint import Lint
+
+        config.pluginmanager.register(Lint(config), "kdacheck lint")
     level = config.getoption("--kdacheck") or config.getini("kdacheck")
     if level not in LEVELS:
         raise pytest.UsageError(f"kdacheck: no level {level!r}: it is one of {', '.join(LEVELS)}")
