@@ -41,6 +41,12 @@ PLUGIN = (
 OPTIONS = ["-p", "no:cacheprovider", *PLUGIN, "--strict-markers", "--color=no"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def linter() -> None:
+    """Import all of the linter first: `pytester` takes away what is imported in its time, which may be a half of it."""
+    assert lint_text("model.py", TEST.encode(), Configuration()).findings
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pathlib.Path:
     """An empty folder, and the current one."""
@@ -50,9 +56,6 @@ def project(pytester: pytest.Pytester) -> pathlib.Path:
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, project: pathlib.Path) -> Callable[..., Ran]:
-    # a run inside this one takes what it imports away with it, half of the linter included
-    assert lint_text("model.py", TEST.encode(), Configuration()).findings
-
     def run(*options: str) -> Ran:
         done = pytester.runpytest_inprocess(*OPTIONS, *options)
         out, err = done.stdout.str(), done.stderr.str()
