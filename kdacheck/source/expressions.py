@@ -741,7 +741,6 @@ def _comprehend(
                     break
                 certain, inner = certain and no is None, yes
                 inner.certain = inner.certain and certain
-                inner.certain = inner.certain and certain
             if not possible:
                 continue
             if clause.inner_for_in is not None:

@@ -49,10 +49,6 @@ _PLAIN_BASES = frozenset(
 _ODD_METHODS = frozenset(("__new__", "__setattr__", "__getattribute__", "__delattr__"))
 
 
-#: Methods by which a class makes its objects, or stores and reads their attributes, in its own way.
-_ODD_METHODS = frozenset(("__new__", "__setattr__", "__getattribute__", "__delattr__"))
-
-
 @dataclass(eq=False)
 class Class:
     """A class of the project. `outside`: some base is not of the project, so attributes may come from there."""
@@ -96,22 +92,6 @@ class Class:
             path.rpartition(".")[2] not in _PLAIN_BASES
             for cls in self.lineage()
             for path in cls.outside
-        )
-
-    @property
-    def is_odd(self) -> bool:
-        """Whether its objects may have other attributes than those that its methods assign, or be no objects of it."""
-        return any(
-            any(k.keyword is not None and k.keyword.value == "metaclass" for k in keywords)
-            or any(d.name in _ODD_METHODS for d in cls.definition.children)
-            for cls in self.lineage()
-            for keywords in (
-                [
-                    k
-                    for k in getattr(cls.definition.node, "keywords", ())
-                    if dotted(k.value).rpartition(".")[2] not in ("ABCMeta", "EnumMeta", "EnumType")
-                ],
-            )
         )
 
     @property
