@@ -63,7 +63,10 @@ def _codes(contract: Contract) -> Iterator[str]:
         if annotation.ranks is not None:
             yield RANK_CODES.get(role, "KDA204")
         if annotation.dtypes is not None:
-            yield DTYPE_CODES.get(role, "KDA205")
+            code = DTYPE_CODES.get(role, "KDA205")
+            # an integer breaks the law as well, but where any float will do there is nothing to keep
+            if code != "KDA106" or "bfloat16" not in annotation.dtypes:
+                yield code
     for name, axis, text in axes:
         told_elsewhere = any(other != (name, axis, text) and text == other[2] for other in axes)
         if told_elsewhere or not text.isidentifier() or text == "N":

@@ -105,6 +105,13 @@ def test_a_link_to_nowhere_is_an_error(tmp_path):
         assert told in done.stderr
 
 
+def test_no_page_shows_its_own_markup(site):
+    """A list or a table that begins where Markdown does not expect one stays text."""
+    for path in site.rglob("*.html"):
+        text = re.sub(r"<pre.*?</pre>", "", path.read_text("utf-8"), flags=re.DOTALL)
+        assert not re.search(r"^(<p>)?(\* |\||```|#+ )", text, re.MULTILINE), path.name
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory) -> Iterator[Browser]:
     command = executable()
