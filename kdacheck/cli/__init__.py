@@ -68,7 +68,12 @@ def _run(arguments: list[str]) -> int:
             return getattr(commands, arguments[0])(arguments[1:])
         from kdacheck.cli import lint, options
 
-        return lint.run(options.parse(arguments))
+        chosen = options.parse(arguments)
+        if chosen.watch:
+            from kdacheck import watch
+
+            return watch.run(chosen)
+        return lint.run(chosen)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else FAILED
     except ConfigError as error:

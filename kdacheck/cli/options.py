@@ -12,12 +12,14 @@ from kdacheck.version import VERSION
 USAGE = """kdacheck [OPTION...] [PATH...]
        kdacheck rule [CODE | NAME]
        kdacheck contracts [NAME]
-       kdacheck clean"""
+       kdacheck clean
+       kdacheck server"""
 EPILOGUE = """\
 exit status: 0 nothing found, 1 findings, 2 the job could not be done
 
 `kdacheck rule` prints what a rule says, or lists all; `kdacheck contracts` prints what a kernel asks of its
-arguments, or lists all; `kdacheck clean` removes the cache. A folder of such a name is linted as ./rule, and so on."""
+arguments, or lists all; `kdacheck clean` removes the cache; `kdacheck server` serves editors. A folder of such a name is linted
+as ./rule, and so on."""
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -166,6 +168,11 @@ def _parser() -> argparse.ArgumentParser:
     output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
     output.add_argument(
         "-e", "--exit-zero", action="store_true", help="status 0 where findings would give 1"
+    )
+    output.add_argument(
+        "--watch",
+        action="store_true",
+        help="look again whenever something changes, until interrupted",
     )
     output.add_argument("-q", "--quiet", action="store_true", help="findings only, no summary")
     output.add_argument(
