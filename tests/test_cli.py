@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -125,6 +126,7 @@ def test_an_unknown_rule_is_an_error_with_a_hint(kdacheck):
         ["--per-file-ignores", "KDA001"],
         ["--config", "gone.toml"],
         ["--config", "x.toml", "--isolated"],
+        ["--extend-per-file-ignores", "KDA001"],
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_status_2(kdacheck, arguments):
@@ -142,6 +144,16 @@ def test_statistics_count_by_rule(kdacheck, write, wrong):
     assert ran.out == "2  KDA001  unflattened-batch\n"
     ran = kdacheck("--statistics", "--output-format", "json")
     assert json.loads(ran.out) == [{"code": "KDA001", "name": "unflattened-batch", "count": 2}]
+
+
+def test_numbers_are_easy_to_read():
+    from kdacheck.cli import summary
+    from kdacheck.linter import Result
+
+    assert summary.line(Result(files=1234)) == "No broken call found (1,234 files checked)."
+    assert (
+        summary.line(Result(files=2), 61.04) == "No broken call found (2 files checked in 61.0 s)."
+    )
 
 
 def test_output_file(kdacheck, write, wrong):
@@ -201,17 +213,20 @@ def test_colour_only_where_it_is_wanted(process, write, wrong):
     assert "\x1b[" not in process(FORCE_COLOR="0").out
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_colour_on_a_terminal(write, wrong):
+def on_terminal(*arguments: str, before_end=lambda: None, **environment: str) -> tuple[int, str]:
+    """The status of the command, and what a terminal gets from it."""
     import pty
 
-    write("model.py", wrong)
     outer, inner = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "CI")}
     child = subprocess.Popen(
-        [sys.executable, "-m", "kdacheck"], stdout=inner, env={**environment, "TERM": "xterm"}
+        [sys.executable, "-m", "kdacheck", *arguments],
+        stdout=inner,
+        stderr=inner,
+        env={**kept, "TERM": "xterm", **environment},
     )
     os.close(inner)
+    before_end()
     shown = b""
     while True:
         try:
@@ -222,8 +237,83 @@ def test_colour_on_a_terminal(write, wrong):
             break
         shown += part
     os.close(outer)
-    assert child.wait() == 1
-    assert b"\x1b[1;31mKDA001" in shown
+    return child.wait(), shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_colour_and_time_on_a_terminal(write, wrong):
+    write("model.py", wrong)
+    status, shown = on_terminal()
+    assert status == 1
+    assert "\x1b[1;31mKDA001" in shown
+    assert re.search(r"Found 1 finding \(1 file checked in \d+\.\d s\)\.", shown)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("arguments", "environment", "wanted"),
+    [
+        (["--output-format", "json"], {}, True),
+        (["--quiet"], {}, False),
+        ([], {"CI": "true"}, False),
+    ],
+)
+def test_a_long_run_says_what_it_is_at(write, arguments, environment, wanted):
+    write("model.py", "y = 1\n")
+    os.mkfifo("slow.py")
+
+    def wait() -> None:
+        with open("slow.py", "w") as file:  # opens once the command reads it
+            time.sleep(1.2)
+            file.write("x = 1\n")
+
+    status, shown = on_terminal("slow.py", "model.py", *arguments, before_end=wait, **environment)
+    assert status == 0
+    line = re.search(r"\r\x1b\[K2 files read, \d analysed.*\r\x1b\[K(.*)", shown, re.DOTALL)
+    assert bool(line) is wanted
+    assert ("analysed" in shown) is wanted
+    if line:
+        assert "analysed" not in line[1], "it is erased before anything else is said"
+
+
+def test_a_run_without_a_terminal_says_nothing_on_the_way(write):
+    write("model.py", "y = 1\n")
+    os.mkfifo("slow.py")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "kdacheck", "slow.py", "model.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with open("slow.py", "w") as file:
+        time.sleep(1.2)
+        file.write("x = 1\n")
+    out, err = child.communicate(timeout=60)
+    assert out == b"No broken call found (2 files checked).\n"
+    assert err == b""
+
+
+@pytest.mark.parametrize("form", ["full", "html", "json"])
+def test_a_report_that_cannot_be_written_is_status_2(kdacheck, write, wrong, form):
+    write("model.py", wrong)
+    for place in (os.curdir, os.path.join("gone", "report")):
+        ran = kdacheck("--output-format", form, "--output-file", place)
+        assert ran.status == 2
+        assert ran.err.startswith(f"kdacheck: error: {place}: ")
+        assert ran.out == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
+def test_a_full_disk_is_put_into_words(kdacheck, write, wrong):
+    write("model.py", wrong)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kdacheck"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "kdacheck: error: standard output: No space left on device\n"
+    ran = kdacheck("-o", "/dev/full")
+    assert ran.status == 2
+    assert "/dev/full: No space left on device" in ran.err
 
 
 def test_a_closed_pipe_ends_quietly(write, wrong):
