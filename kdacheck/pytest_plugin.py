@@ -101,6 +101,22 @@ class _Session:
         self._process.set(self._before)
         self._process.count(False)
 
+    def pytest_sessionfinish(self) -> None:
+        """What a worker of pytest-xdist has counted goes to the process that tells it."""
+        output = getattr(self.config, "workeroutput", None)
+        if output is not None:
+            counts = [(*key, ran.calls, ran.broken) for key, ran in self._guard.counts.items()]
+            output["kdacheck"] = counts, list(self._guard.sites)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        counts, sites = getattr(node, "workeroutput", {}).get("kdacheck", ((), ()))
+        for path, version, calls, broken in counts:
+            ran = self._guard.counts.setdefault((path, version), self._guard.Ran())
+            ran.calls += calls
+            ran.broken += broken
+        self._guard.sites.update(map(tuple, sites))
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         marker = item.get_closest_marker("kdacheck")

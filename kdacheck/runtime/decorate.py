@@ -81,6 +81,12 @@ def guarded(
 
     method: the first argument is no part of the contract. stands_in: the function is a stand-in already.
     """
+    inner = _disabled(function)
+    if inner is not None:
+        import torch
+
+        # in this order compiled code has one graph break, not two, and every call is checked
+        return torch.compiler.disable(guarded(inner, make, method=method, stands_in=stands_in))
     guard: Guard | None = None
     check: Callable[..., bool] = _never
     limit = 0
@@ -190,11 +196,24 @@ def guarded(
         level = levels.current()
         if level:
             refuse(args, keywords, level)
+        if level & levels.DRY:
+            result = stand_in(args, keywords)
+            return await result if inspect.isawaitable(result) else result
         return await function(*args, **keywords)
 
     chosen = bound if method else awaiting if inspect.iscoroutinefunction(function) else wrapper
     chosen.__kdacheck_guard__ = lambda: guard or start()  # type: ignore[attr-defined]
     return chosen
+
+
+def _disabled(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """What `torch.compiler.disable` was put on, with all that it calls."""
+    if not getattr(function, "_torchdynamo_disable", False):
+        return None
+    if not getattr(function, "_torchdynamo_disable_recursive", True):
+        return None
+    inner = getattr(function, "_torchdynamo_orig_callable", None)
+    return inner if inner is not function else None
 
 
 def _binds(

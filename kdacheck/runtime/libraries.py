@@ -271,6 +271,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         replacement = self.replacement
         stubbed = isinstance(replacement, Dry) and fullname in replacement.prefixes
         if fullname not in replacement.targets and not stubbed:
+            self.explain_missing(fullname, path, target)
             return None
         spec = _found_elsewhere(self, fullname, path, target)
         if spec is None or spec.loader is None:
@@ -282,6 +283,23 @@ class _Finder(importlib.abc.MetaPathFinder):
             )
         spec.loader = _Loader(spec.loader, replacement)
         return spec
+
+    def explain_missing(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> None:
+        """Say why a stub has no such module below it. Raises ModuleNotFoundError, as Python would."""
+        replacement = self.replacement
+        if not isinstance(replacement, Dry) or "." not in fullname:
+            return
+        if fullname.rpartition(".")[0] not in replacement.stubbed:
+            return
+        if _found_elsewhere(self, fullname, path, target) is None:
+            top = fullname.partition(".")[0]
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: `{top}` cannot be imported here, and kdacheck.dry() stands in for its"
+                " contracted kernels alone",
+                name=fullname,
+            )
 
 
 def _found_elsewhere(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pathlib
 import sys
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 import kdacheck
 
@@ -267,6 +270,54 @@ def test_decorated_functions_are_stood_in_for() -> None:
         with pytest.raises(kdacheck.ContractError, match="KDA101"):
             attend(**{**given, "dt_bias": torch.zeros(1).expand(16)})
     assert not torch.equal(attend(**given), torch.zeros_like(given["v"]))
+
+
+def test_where_there_is_no_stand_in_that_is_said() -> None:
+    @kdacheck.contract()
+    def on_a_gpu(q: Float[Tensor, "B T"]) -> Float[Tensor, "B Z"]:
+        raise RuntimeError("no GPU found")
+
+    @kdacheck.contract()
+    async def later(q: Float[Tensor, "B T"]) -> Float[Tensor, "T B"]:
+        raise RuntimeError("no GPU found")
+
+    with kdacheck.dry("fla"):
+        from fla.ops.attn import parallel_attn  # type: ignore[import-not-found]
+
+        x = torch.zeros(1, 8, 2, 4)
+        with pytest.raises(NotImplementedError) as raised:
+            parallel_attn(x, x, x)
+        assert str(raised.value) == (
+            "kdacheck.dry() has no stand-in for `fla.ops.attn.parallel_attn`: it is not known what the callee returns"
+        )
+        with pytest.raises(RuntimeError, match="no GPU found") as failed:
+            on_a_gpu(torch.zeros(2, 3))
+        (note,) = failed.value.__notes__
+        assert "has no stand-in for" in note
+        assert "an axis 'Z' of unknown size, so that it ran itself" in note
+        assert asyncio.run(later(torch.zeros(2, 3))).shape == (3, 2)  # type: ignore[arg-type]
+
+
+def test_what_dry_does_not_stand_in_for_is_said() -> None:
+    with (
+        kdacheck.dry("fla"),
+        pytest.raises(ModuleNotFoundError, match=r"No module named 'fla\.layers': `fla` cannot be"),
+    ):
+        from fla.layers import KimiDeltaAttention  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_our_own_prefill_is_stood_in_for() -> None:
+    from kdacheck.kernels import chunk_kda
+
+    q, beta = torch.randn(1, 130, 2, 32), torch.rand(1, 130, 2)
+    for more in ({}, {"cu_seqlens": torch.tensor([0, 100, 130])}):
+        given: dict[str, Any] = {"q": q, "k": q, "v": q, "g": -q.abs(), "beta": beta, **more}
+        out, states = chunk_kda(**given, output_intermediate_states=True)
+        with kdacheck.dry():
+            assert torch.equal(chunk_kda(**given), torch.zeros_like(out))
+            dry_out, dry_states = chunk_kda(**given, output_intermediate_states=True)
+        for dry, real in ((dry_out, out), (dry_states, states)):
+            assert (dry.shape, dry.dtype) == (real.shape, real.dtype)
 
 
 def test_a_result_of_unknown_shape_is_said_to_be_one() -> None:

@@ -192,6 +192,54 @@ def test_where_only_a_graph_will_do_the_error_of_torch_says_what_is_broken() -> 
         torch.compile(torch.vmap(dot), fullgraph=True)(q[None], k[None, :, :3])
 
 
+@kdacheck.contract(Dense(("k",)), SameDevice())
+@torch.compiler.disable
+def kept_out(q: Float[Tensor, "B T K"], k: Float[Tensor, "B T K"]) -> Tensor:
+    """As the operators of FLA are."""
+    return (q * k).sum(-1)
+
+
+def test_a_kernel_that_is_not_compiled_breaks_the_graph_once_and_is_checked_every_time() -> None:
+    def broken(function: Any) -> tuple[int, int]:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        counter = CompileCounter()
+        compiled = torch.compile(lambda q, k: model(function, q, k), backend=counter)
+        for tokens in (4, 5, 6, 7):
+            q, k = pair(1, tokens, 8)
+            torch.testing.assert_close(compiled(q, k), model(undecorated, q, k))
+        found = counter.frame_count, sum(torch._dynamo.utils.counters["graph_break"].values())
+        if function is kept_out:
+            for wrong in (torch.randn(1, 8, 7).transpose(1, 2), torch.randn(1, 6, 8)):
+                with pytest.raises(kdacheck.ContractError, match=r"KDA20[13]"):
+                    compiled(torch.randn(1, 7, 8), wrong)
+        return found
+
+    ours = broken(kept_out)
+    assert ours == broken(torch.compiler.disable(undecorated))
+    assert ours[1] > 0
+
+
+def test_dry_calls_in_compiled_code() -> None:
+    torch._dynamo.reset()
+    q, k = pair(1, 4, 8)
+    compiled = torch.compile(lambda q, k: dot(q * 2, k) + 1, backend="eager")
+    torch.testing.assert_close(compiled(q, k), undecorated(q * 2, k) + 1)
+    with kdacheck.dry("fla"):
+        from fla.ops.kda import chunk_kda  # type: ignore[import-not-found]
+
+        assert torch.equal(compiled(q, k), torch.ones(1, 4))
+        with pytest.raises(kdacheck.ContractError, match="KDA203"):
+            compiled(q, k[:, :3])
+        x, beta = torch.randn(1, 8, 2, 4), torch.rand(1, 8, 2)
+        layer = torch.compile(lambda x, **more: chunk_kda(x, x, x, x, beta, **more)[0] + 1)
+        assert torch.equal(layer(x), torch.ones(1, 8, 2, 4))
+        with pytest.raises(kdacheck.ContractError, match="KDA206"):
+            layer(x, cu_seqlens=torch.zeros(3, dtype=torch.int64, device="meta"))
+    torch._dynamo.reset()
+    torch.testing.assert_close(compiled(q, k), undecorated(q * 2, k) + 1)
+
+
 def test_a_call_that_torch_cannot_explain_is_compiled_unchecked() -> None:
     torch._dynamo.reset()
     q, k = pair(1, 4, 8)
