@@ -420,10 +420,10 @@ def test_a_file_that_kills_every_worker_is_named_and_the_rest_is_checked(write, 
         "from kdacheck import source\n"
         "from kdacheck.cli import main\n"
         "real = source.examine\n"
-        "def examine(filename, *rest):\n"
+        "def examine(filename, *rest, **more):\n"
         "    if filename == 'deadly.py':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return real(filename, *rest)\n"
+        "    return real(filename, *rest, **more)\n"
         "source.examine = examine\n"
         "sys.exit(main(['-j', '2', '--output-format', 'concise']))\n"
     )
@@ -451,7 +451,7 @@ def test_a_failure_inside_is_put_into_words(
 ):
     from kdacheck import source
 
-    def examine(*_):
+    def examine(*_, **__):
         raise failure
 
     monkeypatch.setattr(source, "examine", examine)
