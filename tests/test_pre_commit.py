@@ -30,10 +30,10 @@ def commit(hooks, home, project):
     """Runs the hook on files that are about to be committed; gives status and output."""
     repository, revision = hooks
     git("init", "-q", ".", cwd=project)
-    config = f"repos:\n- repo: {repository}\n  rev: {revision}\n  hooks:\n  - id: kdacheck\n"
-    (project / ".pre-commit-config.yaml").write_text(config)
 
-    def commit(**files: str) -> tuple[int, str]:
+    def commit(hook: str = "kdacheck", **files: str) -> tuple[int, str]:
+        config = f"repos:\n- repo: {repository}\n  rev: {revision}\n  hooks:\n  - id: {hook}\n"
+        (project / ".pre-commit-config.yaml").write_text(config)
         for name, text in files.items():
             (project / name.replace("_", ".")).write_text(text)
         git("add", "-A", cwd=project)
@@ -78,3 +78,29 @@ def test_excluded_files_pass_though_they_are_named(commit, wrong):
         model_py=wrong, pyproject_toml='[tool.kdacheck]\nexclude = ["model.py"]\n'
     )
     assert status == 0, output
+
+
+FIXABLE = """\
+import flash_kda
+import torch
+
+
+def run(q, k, v, g, beta, out, A_log, dt_bias):
+    cu = torch.arange(0, 50, 10, device="cuda")[::2]
+    flash_kda.fwd(q, k, v, g, beta, 0.088, out, A_log, dt_bias, -5.0, cu_seqlens=cu)
+"""
+
+
+def test_the_fixing_hook_writes_what_is_safe_and_passes_once_that_is_added(commit, project, wrong):
+    status, output = commit("kdacheck-fix", model_py=FIXABLE)
+    assert status == 1
+    assert "files were modified by this hook" in output
+    fixed = (project / "model.py").read_text("utf-8")
+    assert fixed == FIXABLE.replace("cu_seqlens=cu)", "cu_seqlens=cu.contiguous())")
+    status, output = commit("kdacheck-fix")
+    assert status == 0, output
+    # what is not safe to fix is left alone, and stops the commit
+    status, output = commit("kdacheck-fix", model_py=wrong)
+    assert status == 1
+    assert "KDA001" in output
+    assert (project / "model.py").read_text("utf-8") == wrong
