@@ -104,8 +104,10 @@ def _new_files(
     """The links that lead to no file already taken; a link to a folder is not followed."""
     taken = {os.path.realpath(path) for path, _ in files}
     for path, settings in sorted(links, key=lambda link: link[0]):
-        if os.path.isdir(path) or os.path.basename(path).startswith(".#"):
+        if os.path.basename(path).startswith(".#"):
             continue  # Emacs marks a file being edited by a dangling link .#name
+        if os.path.exists(path) and not os.path.isfile(path):
+            continue  # a folder, or a device that may have no end
         target = os.path.realpath(path)
         if target not in taken:
             taken.add(target)

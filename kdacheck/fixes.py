@@ -217,6 +217,46 @@ def _lines(text: str) -> list[str]:
     return [*kept, lines[-1]] if lines[-1] else kept
 
 
+#: What files are called until they take the place of others.
+_TEMPORARY = ".kdacheck-"
+
+
+def put(path: str, data: bytes) -> None:
+    """Write a whole file at once, new or not; what is no regular file is written to. Raises OSError."""
+    import tempfile
+
+    target = os.path.realpath(path)
+    new = not os.path.lexists(target)
+    if not new and not os.path.isfile(target):
+        _write_to(path, data)
+        return
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=os.path.dirname(target))
+    except PermissionError:  # of the folder; the file itself may still be written
+        _write_to(path, data)
+        return
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, _usual_mode() if new else os.stat(target).st_mode & 0o7777)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write_to(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _usual_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def write(path: str, before: bytes, after: bytes) -> None:
     """Put another text in the place of a file at once: a reader sees the old one or the new one.
 
@@ -231,7 +271,7 @@ def write(path: str, before: bytes, after: bytes) -> None:
         raise OSError(0, "not a regular file")
     if not os.access(target, os.W_OK):
         raise PermissionError(13, "not writable")
-    descriptor, temporary = tempfile.mkstemp(prefix=".kdacheck-", dir=os.path.dirname(target))
+    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=os.path.dirname(target))
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(after)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,10 +25,16 @@ if TYPE_CHECKING:
 # starting workers and importing the parser in each costs about as much as analysing this many bytes
 POOL_PAYS_BYTES = 150_000
 
+#: The bytes that are read of one file at most.
+MAX_BYTES = 64 << 20
+
+#: Files per worker that wait for it, held in memory.
+WAITING = 32
+
 #: How many calls of wrappers, in files of their own, are followed outwards from a kernel.
 ROUNDS = 2
 
-#: How much of such files is analysed in one round, in the order of their discovery.
+#: How much of such files is analysed in one round, in the order of their names.
 MAX_IMPORTERS_BYTES = 2 << 20
 
 
@@ -157,7 +165,7 @@ def importers(
     asked = (*sorted(exports - known), "", *sorted(known), "", *sorted(folders))
     before = cache.importers(asked) if cache is not None else None
     found: list[str] = []
-    for path, settings in files:
+    for path, settings in sorted(files, key=lambda file: file[0]):
         if before is not None and path not in before and cache and cache.is_unchanged(path):
             continue
         try:
@@ -349,16 +357,19 @@ def _may_matter(data: bytes) -> bool:
 
 
 def read(path: str) -> bytes:
-    """The bytes of a file."""
+    """The bytes of a file. Raises OSError, also for one of more than MAX_BYTES."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         data = os.read(descriptor, 1 << 16)
         more = os.read(descriptor, 1 << 16)
         if not more:
             return data
-        parts = [data, more]
+        parts, size = [data, more], 0
         while part := os.read(descriptor, 1 << 20):
             parts.append(part)
+            size += len(part)
+            if size > MAX_BYTES:
+                raise OSError(0, f"larger than {MAX_BYTES >> 20} MiB")
         return b"".join(parts)
     finally:
         os.close(descriptor)
@@ -388,9 +399,11 @@ def check(candidate: Candidate) -> Outcome:
     depends: Depends | None = None
     try:
         versions = releases.resolve(settings.versions, settings.root)
-        analysis = source.examine(
-            filename, data, versions, candidate.exports, conventions=settings.conventions
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python, about the strings of the file
+            analysis = source.examine(
+                filename, data, versions, candidate.exports, conventions=settings.conventions
+            )
         findings, exports, depends = analysis.findings, analysis.exports, analysis.depends
     except source.Unreadable as problem:
         at = problem.row, problem.column
@@ -448,23 +461,29 @@ def _in_parallel(
     first: Sequence[Candidate], more: Iterable[Candidate], jobs: int
 ) -> Iterator[tuple[str, Outcome]]:
     """Files are handed out while the tree is still being read; only findings travel back."""
+    from collections import deque
     from concurrent.futures.process import BrokenProcessPool
 
     pool = _pool(jobs)
-    pending: dict[Future[Outcome], Candidate] = {}
+    pending: deque[tuple[Candidate, Future[Outcome]]] = deque()
     unfinished: list[Candidate] = []
-    try:
-        for part in (first, more):
-            for candidate in part:
-                try:
-                    pending[pool.submit(check, candidate)] = candidate
-                except BrokenProcessPool:
-                    unfinished.append(candidate)
-        for future, candidate in pending.items():
+
+    def done(left: int) -> Iterator[tuple[str, Outcome]]:
+        while len(pending) > left:
+            candidate, future = pending.popleft()
             try:
                 yield candidate.filename, future.result()
             except BrokenProcessPool:
                 unfinished.append(candidate)
+
+    try:
+        for candidate in itertools.chain(first, more):
+            try:
+                pending.append((candidate, _submit(pool, candidate)))
+            except BrokenProcessPool:
+                unfinished.append(candidate)
+            yield from done(WAITING * jobs)
+        yield from done(0)
         pool.shutdown()
     except BaseException:
         _abandon(pool)
@@ -485,13 +504,56 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
 
 
+def _submit(pool: ProcessPoolExecutor, candidate: Candidate) -> Future[Outcome]:
+    """Hand a file to the workers. The first of all starts them, and they are born deaf to Ctrl-C."""
+    if getattr(pool, "_processes", None):
+        return pool.submit(check, candidate)
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        return pool.submit(check, candidate)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        return pool.submit(check, candidate)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM end the program like Ctrl-C: what is half done is cleaned up, and the workers end."""
+    import signal
+    import sys
+    import threading
+
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
+
 def _start_worker() -> None:
     import gc
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     # syntax trees are large and mostly live until their file is done
     gc.set_threshold(100_000, 20, 50)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed has nobody to tell."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _abandon(pool: ProcessPoolExecutor) -> None:
@@ -509,7 +571,7 @@ def _one_by_one(candidates: Iterable[Candidate]) -> Iterator[tuple[str, Outcome]
     try:
         for candidate in candidates:
             try:
-                yield candidate.filename, pool.submit(check, candidate).result()
+                yield candidate.filename, _submit(pool, candidate).result()
             except BrokenProcessPool:
                 pool.shutdown()
                 pool = _pool(1)

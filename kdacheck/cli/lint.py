@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import os
 import sys
@@ -13,7 +14,7 @@ from kdacheck.cli import CLEAN, FAILED, FOUND, fail, note, show, summary
 from kdacheck.cli import options as command_line
 from kdacheck.config import ConfigError, Configuration
 from kdacheck.finding import Finding
-from kdacheck.linter import Result, fix, fix_text, lint, lint_text
+from kdacheck.linter import Result, end_on_sigterm, fix, fix_text, lint, lint_text
 from kdacheck.report import Run, shown, write
 
 #: Of the options that write, those that go together.
@@ -32,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
     if options.show_settings:
         return show.settings(paths, configuration)
     started = time.monotonic()
+    end_on_sigterm()
     texts: dict[str, bytes] = {}
     if "-" in paths:
         name = options.stdin_filename or "-"
@@ -60,11 +62,12 @@ def run(options: argparse.Namespace) -> int:
     if options.output_file is None:
         _report(options, result, stream, texts, seconds)
     else:
+        from kdacheck import fixes
+
         try:
-            with open(
-                options.output_file, "w", encoding="utf-8", errors="backslashreplace"
-            ) as file:
-                _report(options, result, file, texts, seconds)
+            whole = io.StringIO()
+            _report(options, result, whole, texts, seconds)
+            fixes.put(options.output_file, whole.getvalue().encode("utf-8", "backslashreplace"))
         except OSError as error:
             return fail(f"{options.output_file}: {error.strerror or error}")
     sys.stdout.flush()

@@ -26,7 +26,7 @@ DEEP = 20
 
 #: Levels below DEEP, summed over all operators of a file and several times for brackets: LibCST takes more than
 #: linear time for them.
-MAX_DEEP = 1_500_000
+MAX_DEEP = 2_100_000
 
 #: `elif` branches: each is nested in the one before.
 MAX_ELIFS = 2_000
@@ -35,7 +35,7 @@ MAX_ELIFS = 2_000
 MAX_STEPS = 1_000_000
 
 #: Steps that judging one call by all rules counts for.
-JUDGING = 100
+JUDGING = 250
 
 #: Values in a value: `x = (x, x)` doubles them.
 MAX_PARTS = 100_000
@@ -65,7 +65,7 @@ _TOKEN = re.compile(
     r"|\*\*|//|->|[-+*/%@&|^~.]"
 )
 _PREFIX = re.compile(r"(?<![^\W_])[A-Za-z]{1,2}\Z")
-_CASE = re.compile(r"[ \t\f]*case\b")
+_CASE = re.compile(r"[ \t\f]*case\b(?![ \t]*[=.,:)])")
 _ENDS = {
     quote: re.compile(rf"(?:[^\\\n{quote}]|\\.)*{quote}", re.DOTALL) for quote in ("'", '"')
 } | {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -133,7 +134,9 @@ def _tree(filename: str, reading: int) -> ast.Module | None:
     if data is None:
         return None
     try:
-        return ast.parse(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

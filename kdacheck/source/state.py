@@ -71,7 +71,7 @@ class State:
     refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
     a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
-    of the loop around may leave out.
+    of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -81,6 +81,7 @@ class State:
     muted: int = 0
     log: list[Effect] = field(default_factory=list)
     certain: bool = True
+    outer: Mapping[str, Value] = field(default_factory=dict)
 
     def copy(self) -> State:
         limits.spend(1 + len(self.names) // 8)
@@ -92,6 +93,7 @@ class State:
             self.muted,
             self.log,
             self.certain,
+            self.outer,
         )
 
     def resolve_dim(self, dim: Dim) -> Dim:
@@ -493,7 +495,7 @@ def _merge(a: Value, b: Value) -> Value | None:
     """One value for both, or None where they are better kept apart."""
     if a is b:
         return a
-    limits.spend(2 + min(parts_of(a), parts_of(b)) // 4)
+    limits.spend(6 + min(parts_of(a), parts_of(b)) // 4)
     if a == b:
         return a
     if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
@@ -580,7 +582,8 @@ def join(a: State | None, b: State | None) -> State | None:
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.
             state, value = (a, a.names[key]) if key in a.names else (b, b.names[key])
-            names[key] = state.resolve(value)
+            value = state.resolve(value)
+            names[key] = any_of((value, state.outer[key])) if key in state.outer else value
         elif isinstance(key, tuple) and isinstance(key[0], tuple):
             # An attribute set on one path only may hide one of the class on that path; but where it holds a module
             # outside the project, whoever calls it came by the path that set it.
@@ -608,4 +611,5 @@ def join(a: State | None, b: State | None) -> State | None:
     ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
     log = a.log if a.log is b.log else [*a.log, *b.log]
     muted, certain = max(a.muted, b.muted), a.certain and b.certain
-    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain)
+    outer = {**a.outer, **b.outer}
+    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer)
