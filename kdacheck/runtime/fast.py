@@ -389,8 +389,8 @@ class _Writer:
             self.rest(
                 axes.names[axes.variadic], f"{shape}[{before}:len({shape})-{after}]", branched
             )
-        elif axes.names != ("...",):
-            self.rest(axes.names[0], f"{name}.shape", branched)
+        else:
+            self.rest(axes.names[axes.variadic], f"{name}.shape", branched)
         for size, text, at in wanted:
             if not branched and at >= 0:
                 self.sizes[name, at] = size

@@ -80,10 +80,10 @@ def give_up(context: Any, text: str) -> NoReturn:
 def kept_out(function: Callable[..., Any], *alone: Callable[..., Any]) -> Callable[..., Any]:
     """The function, out of reach of Dynamo with all that it calls; `alone` are taken out themselves."""
     import torch
-    from torch._dynamo.eval_frame import skip_code
+    from torch._dynamo.decorators import skip
 
     for other in alone:
-        skip_code(other.__code__)
+        skip(other)
     return torch.compiler.disable(function)
 
 
