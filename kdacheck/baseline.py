@@ -174,7 +174,7 @@ def match(
     folder = os.path.dirname(os.path.abspath(file))
     prints = Fingerprints(lines)
     read_paths = {_relative(name, folder): settings for name, settings in checked.items()}
-    names = known_rules()
+    names = known_rules() if entries else {}
 
     def is_gone(path: str) -> bool:
         return path not in read_paths and not os.path.lexists(os.path.join(folder, path))

@@ -64,7 +64,9 @@ def test_the_wheel_holds_every_module_and_only_our_name(wheel, source):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"kdacheck"}
     assert {name for name in names if name.endswith(".py")} == modules(source)
-    assert "kdacheck/py.typed" in names
+    assert {"kdacheck/py.typed", "kdacheck/report/html.css", "kdacheck/report/html.js"} <= set(
+        names
+    )
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
+from kdacheck.plain import plain
 from kdacheck.report import Run, marks, one_line, shown
 from kdacheck.report.style import Style
 
@@ -16,6 +17,6 @@ def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
         place = finding.location
         beside = "".join(f"{mark} " for mark in marks(finding, run.unsafe))
         stream.write(
-            f"{style.strong(shown(finding.filename))}:{place.row}:{place.column}: "
-            f"{style.code(finding.code)} {style.help(beside)}{one_line(finding.message)} [{finding.name}]\n"
+            f"{style.strong(plain(shown(finding.filename)))}:{place.row}:{place.column}: "
+            f"{style.code(finding.code)} {style.help(beside)}{plain(one_line(finding.message))} [{finding.name}]\n"
         )

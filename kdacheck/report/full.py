@@ -7,6 +7,7 @@ from typing import TextIO
 
 from kdacheck.finding import Finding, Position
 from kdacheck.lines import Lines
+from kdacheck.plain import plain, plain_row
 from kdacheck.report import Run, marks, shown
 from kdacheck.report.style import Style
 
@@ -25,7 +26,9 @@ def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
 def _block(finding: Finding, frames: Frames, unsafe: bool) -> list[str]:
     style = frames.style
     beside = "".join(f"{style.help(mark)} " for mark in marks(finding, unsafe))
-    lines = [f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {finding.message}"]
+    lines = [
+        f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {plain(finding.message)}"
+    ]
     width = len(
         str(
             max(
@@ -39,17 +42,17 @@ def _block(finding: Finding, frames: Frames, unsafe: bool) -> list[str]:
         finding.filename, finding.location, finding.end_location, width, CONTEXT, style.culprit
     )
     for origin in finding.origins:
-        lines.append(f"{edge} {style.faint('=')} {style.source('origin')}: {origin.message}")
+        lines.append(f"{edge} {style.faint('=')} {style.source('origin')}: {plain(origin.message)}")
         lines += frames.frame(
             origin.filename, origin.location, origin.end_location, width, 0, style.source
         )
     if finding.callee is not None:
         release = f" ({finding.version})" if finding.version else ""
         lines.append(
-            f"{edge} {style.faint('=')} {style.strong('callee')}: {finding.callee}{release}"
+            f"{edge} {style.faint('=')} {style.strong('callee')}: {plain(finding.callee)}{release}"
         )
     if finding.remedy:
-        lines.append(f"{edge} {style.faint('=')} {style.help('help')}: {finding.remedy}")
+        lines.append(f"{edge} {style.faint('=')} {style.help('help')}: {plain(finding.remedy)}")
     return lines
 
 
@@ -67,7 +70,7 @@ class Frames:
         edge = " " * width
         bar = style.faint("|")
         frame = [
-            f"{edge}{style.faint('-->')} {shown(filename)}:{start.row}:{start.column}",
+            f"{edge}{style.faint('-->')} {plain(shown(filename))}:{start.row}:{start.column}",
         ]
         source = self._lines.of(filename)
         if start.row > len(source):
@@ -78,7 +81,7 @@ class Frames:
         for row in range(first, last + 1):
             text = source[row - 1]
             gutter = style.faint(f"{row:>{width}}")
-            frame.append(f"{gutter} {bar} {text.expandtabs(1).replace(chr(0), ' ')}".rstrip())
+            frame.append(f"{gutter} {bar} {plain_row(text)}".rstrip())
             if row == start.row:
                 stop = end.column if end.row == start.row else len(text) + 1
                 marked = text[start.column - 1 : stop - 1]

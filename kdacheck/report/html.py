@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.resources
 import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -69,7 +69,8 @@ def _page(findings: Sequence[Finding], run: Run) -> Iterator[str]:
 
 
 def _resource(name: str) -> str:
-    return importlib.resources.files("kdacheck.report").joinpath(name).read_text("ascii")
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="ascii") as file:
+        return file.read()
 
 
 def _head(findings: Sequence[Finding], run: Run) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
+from kdacheck.plain import plain
 from kdacheck.report import Run, one_line, portable
 
 # readers take what follows the line's last "] " for the message
@@ -15,8 +16,8 @@ _ROUND = str.maketrans("[]", "()")
 def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
     for finding in findings:
         likely = "(likely) " if finding.likely else ""
-        message = one_line(finding.message).translate(_ROUND)
+        message = plain(one_line(finding.message)).translate(_ROUND)
         stream.write(
-            f"{one_line(portable(finding.filename))}:{finding.location.row}: "
+            f"{plain(portable(finding.filename))}:{finding.location.row}: "
             f"[{finding.code}({finding.name}), ] {likely}{message}\n"
         )
