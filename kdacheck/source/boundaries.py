@@ -10,7 +10,7 @@ import libcst as cst
 
 from kdacheck.contracts import Contract
 from kdacheck.contracts.clauses import Boundaries, VFirst
-from kdacheck.contracts.outputs import Output, Result, result_of
+from kdacheck.contracts.outputs import Output, result_of
 from kdacheck.contracts.tags import K_FIRST, PACKED, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.facts.tensors import ASPECTS

@@ -128,7 +128,10 @@ def call_method(
             return dispatch(interp, callee, arguments, node, state)
         case Table() | Items() | Repeated() | Literal():
             found = python_builtins.method(interp, receiver, name, arguments, state)
-            return found if found is not None else unknown_call(interp, arguments, state)
+            if found is None:
+                interp.let_change(receiver, state)
+                return unknown_call(interp, arguments, state)
+            return found
         case Unknown(_, handle):
             stored = state.names.get((handle, name)) if handle else None
             if stored is not None and not isinstance(stored, Unknown):
@@ -264,7 +267,11 @@ def _instance_method(
         if name in EXPECTING:
             for value in arguments.values():
                 expected_to_fail(interp, value)
-        if target.cls.may_change_itself or name in _CONVERTING:
+        if (
+            target.cls.may_change_itself
+            or name in _CONVERTING
+            or target.cls.method(name) is not None
+        ):
             interp.forget_object(target, state)
         return unknown_call(interp, arguments, state)
     return dispatch(interp, callee, arguments, node, state)
@@ -357,7 +364,7 @@ def _dispatch_any(
 def _external(
     interp: Interpreter, path: str, arguments: Arguments, node: cst.CSTNode, state: State
 ) -> Value:
-    if path in interp.replaced:
+    if path in interp.replaced or path.rpartition(".")[2] in interp.module.changes.patched:
         return unknown_call(interp, arguments, state)
     if path.startswith("kdacheck."):
         made = contracted.make(path, arguments)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def unknown_call(interp: Interpreter, arguments: Arguments, state: State) -> Value:
     """A callee that is not known: it may change what it is handed."""
+    for value in arguments.every():
+        let_change(interp, value, state)
     state.forget_contents()
     if interp.module.changes.reshapes:
         state.forget_tensors()
-    for value in arguments.every():
-        let_change(interp, value, state)
     return opaque()
 
 
@@ -338,6 +338,7 @@ def _annotated_fields(cls: Class) -> list[tuple[str, cst.AnnAssign]]:
 def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, state: State) -> None:
     queue = list(arguments.positional)
     dims: dict[str, Dim] = {}
+    is_tuple = any(path.rpartition(".")[2] == "NamedTuple" for path in made.cls.outside)
     for name, field in _annotated_fields(made.cls):
         if queue:
             value = queue.pop(0).value
@@ -353,6 +354,8 @@ def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, stat
             value = opaque()
         if isinstance(value, Unknown) and not defaults_to_none(field.value):
             value = interp.from_annotation(field.annotation.annotation, value, state, dims, field)
+        if is_tuple and interp.module.changes.assigners(name):
+            value = opaque()  # the class has the fields, and one was given something else
         state.names[(made.uid, name)] = value
 
 

@@ -265,6 +265,8 @@ class Interpreter:
         return self.evaluate(node, state)
 
     def write_place(self, key: Hashable, value: Value, state: State) -> None:
+        if isinstance(key, str) and key not in state.names:
+            state.outer = {**state.outer, key: self.lookup(key, state)}
         state.names[key] = value
 
     def memo(self, key: Hashable, state: State) -> Value:

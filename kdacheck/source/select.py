@@ -146,6 +146,7 @@ class Changes:
     assigned: attribute -> numbers of the definitions that assign it on any object; `*` stands for every attribute.
     own: attribute -> numbers of the methods that assign it on the object they were called on.
     held: attributes whose objects some definition changes in place.
+    patched: attributes that some definition assigns on something imported.
     reshapes: some definition gives a tensor another shape in place, and with it every name of that tensor.
     everything: nothing is known, and anything may change anywhere.
     """
@@ -156,6 +157,7 @@ class Changes:
     assigned: Mapping[str, frozenset[int]] = field(default_factory=dict)
     own: Mapping[str, frozenset[int]] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
+    patched: frozenset[str] = frozenset()
     reshapes: bool = False
     everything: bool = False
 
@@ -200,6 +202,8 @@ class _Definition:
     own: set[str] = field(default_factory=set)
     receiver: str = ""
     held: set[str] = field(default_factory=set)
+    assigned_on: set[tuple[str, str]] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
     reshapes: bool = False
 
     def note_changes(self, node: ast.AST) -> None:
@@ -212,6 +216,7 @@ class _Definition:
             case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
                 is_own = isinstance(owner, ast.Name) and owner.id == self.receiver
                 (self.own if is_own else self.attributes).add(attr)
+                self.assigned_on.add((_root(owner), attr))
                 if attr == "data" and isinstance(owner, ast.Attribute):
                     self.attributes.add(owner.attr)
                 self.reshapes = self.reshapes or (attr == "data" and isinstance(owner, ast.Name))
@@ -227,7 +232,12 @@ class _Definition:
                     self.attributes.add(owner.attr)
             case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, name, *_]):
                 constant = name.value if isinstance(name, ast.Constant) else None
+                self.reshapes = self.reshapes or constant == "data"
                 self.attributes.add(constant if isinstance(constant, str) else "*")
+                if isinstance(constant, str):
+                    self.assigned_on.add((_root(node.args[0]), constant))
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                self.imported.update(alias.asname or alias.name.split(".")[0] for alias in aliases)
             case ast.Call(func=ast.Name(id="vars"), args=[_]) | ast.Attribute(attr="__dict__"):
                 self.attributes.add("*")
             case _:
@@ -270,6 +280,13 @@ CHANGING = frozenset(
         *("reverse", "setdefault", "sort", "update", "__setitem__", "__setattr__", "__delitem__"),
     )
 )
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of attributes starts from."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 class _Outliner:
@@ -494,7 +511,15 @@ def _changes(definitions: Sequence[_Definition]) -> Changes:
         assigned={name: frozenset(found) for name, found in assigned.items()},
         own={name: frozenset(found) for name, found in own.items()},
         held=frozenset[str]().union(*(d.held for d in definitions)),
+        patched=_patched(definitions),
         reshapes=any(d.reshapes for d in definitions),
+    )
+
+
+def _patched(definitions: Sequence[_Definition]) -> frozenset[str]:
+    imported = frozenset[str]().union(*(d.imported for d in definitions))
+    return frozenset(
+        attribute for d in definitions for name, attribute in d.assigned_on if name in imported
     )
 
 

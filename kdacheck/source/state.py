@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -156,16 +156,18 @@ class State:
         resolved = self.resolve(value)
         if resolved is not value and isinstance(value, (TensorFacts, Items)):
             limits.spend(len(self.names) // 4)
+            seen: Changed = {}
             for key, held in self.names.items():
-                self.names[key] = _replaced(held, value, resolved)
+                self.names[key] = _replaced(held, value, resolved, seen)
         return resolved
 
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
         self.log.append(("object", old))
         limits.spend(len(self.names) // 4)
+        seen: Changed = {}
         for key, value in self.names.items():
-            self.names[key] = _replaced(value, old, new)
+            self.names[key] = _replaced(value, old, new, seen)
 
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
@@ -177,17 +179,19 @@ class State:
         if not self.log or self.log[-1] is not _CONTENTS:
             self.log.append(_CONTENTS)
         limits.spend(len(self.names) // 4)
+        seen: Changed = {}
         for key, value in self.names.items():
             if type(value) in _HOLDING:
-                self.names[key] = without_contents(value)
+                self.names[key] = without_contents(value, seen)
 
     def forget_tensors(self) -> None:
         """Forget what is known of tensors: one was given another shape in place, and any name may be its name."""
         if not self.log or self.log[-1] is not _SHAPES:
             self.log.append(_SHAPES)
         limits.spend(len(self.names) // 4)
+        seen: Changed = {}
         for key, value in self.names.items():
-            self.names[key] = without_tensors(value)
+            self.names[key] = without_tensors(value, seen)
 
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
@@ -259,7 +263,7 @@ class State:
             value = without_tensors(value)
         for what, touched in self.log:
             if what == "object" and id(touched) in objects:
-                value = _replaced(value, touched, forgotten(touched))
+                value = _replaced(value, touched, forgotten(touched), {})
             written = written or what == "contents"
         return without_contents(value) if written else value
 
@@ -309,29 +313,50 @@ def _parts(value: Value) -> Iterator[Value]:
         yield from _parts(part)
 
 
-def _replaced(value: Value, old: Value, new: Value) -> Value:
-    """`value` with one object in it replaced; the very same value where the object is not in it."""
-    if value is old:
-        return new
+#: Values that were changed already, with what became of them: one object in two places stays one.
+Changed = dict[int, tuple[Value, Value]]
+
+
+def _rebuilt(
+    value: Value, change: Callable[[Value], Value], seen: Changed, certain: bool = True
+) -> Value:
+    """`value` with everything in it changed; the very same value where nothing is.
+
+    certain: whether what is one of several alternatives is changed for certain, and not only if it is that one.
+    """
+    if id(value) in seen:
+        return seen[id(value)][1]
+    changed = change(value)
+    if changed is value:
+        changed = _with_parts(value, change, seen, certain)
+    seen[id(value)] = value, changed
+    return changed
+
+
+def _with_parts(
+    value: Value, change: Callable[[Value], Value], seen: Changed, certain: bool
+) -> Value:
+    def rebuilt(part: Value) -> Value:
+        return _rebuilt(part, change, seen, certain)
+
     match value:
         case Items(items, kind):
             limits.spend(1 + len(items) // 4)
-            parts = [_replaced(v, old, new) for v in items]
+            parts = tuple(map(rebuilt, items))
             if any(a is not b for a, b in zip(items, parts, strict=True)):
-                return Items(tuple(parts), kind)
+                return Items(parts, kind)
         case Repeated(element, kind, since):
-            part = _replaced(element, old, new)
+            part = rebuilt(element)
             if part is not element:
                 return Repeated(part, kind, since)
         case AnyOf(values):
-            parts = [_replaced(v, old, new) for v in values]
+            parts = tuple(map(rebuilt, values))
             if any(a is not b for a, b in zip(values, parts, strict=True)):
-                # Which of the alternatives it is was not known: it may be the old one still.
-                return any_of((*values, *parts))
+                return any_of(parts if certain else (*values, *parts))
         case Table(entries, opened, maybe):
             limits.spend(1 + (len(entries) + len(maybe)) // 4)
-            first = {k: _replaced(v, old, new) for k, v in entries.items()}
-            second = {k: _replaced(v, old, new) for k, v in maybe.items()}
+            first = {k: rebuilt(v) for k, v in entries.items()}
+            second = {k: rebuilt(v) for k, v in maybe.items()}
             if any(first[k] is not entries[k] for k in first) or any(
                 second[k] is not maybe[k] for k in second
             ):
@@ -339,6 +364,13 @@ def _replaced(value: Value, old: Value, new: Value) -> Value:
         case _:
             pass
     return value
+
+
+def _replaced(value: Value, old: Value, new: Value, seen: Changed) -> Value:
+    """`value` with one object in it replaced. Which of several alternatives it is was not known: it may be the old
+    one still.
+    """
+    return _rebuilt(value, lambda part: new if part is old else part, seen, certain=False)
 
 
 #: Tags of what was done to the axes of a tensor, whatever is written into it.
@@ -349,56 +381,30 @@ def _lasting(tags: frozenset[str]) -> frozenset[str]:
     return frozenset(tag for tag in tags if tag in AXIS_TAGS or tag.startswith(PACKED))
 
 
-def without_contents(value: Value) -> Value:
-    if isinstance(value, (Items, Table)):
-        limits.spend(value.parts // 4)
-    match value:
-        case TensorFacts(values=contents, tags=tags) if contents is not None or len(
-            _lasting(tags)
-        ) < len(tags):
-            return replace(value, values=None, tags=_lasting(tags))
-        case Items(items, kind) if any(without_contents(v) is not v for v in items):
-            return Items(tuple(without_contents(v) for v in items), kind)
-        case Table(entries, opened, maybe) if any(
-            without_contents(v) is not v for v in (*entries.values(), *maybe.values())
-        ):
-            return Table(
-                {k: without_contents(v) for k, v in entries.items()},
-                opened,
-                {k: without_contents(v) for k, v in maybe.items()},
-            )
-        case AnyOf(values) if any(without_contents(v) is not v for v in values):
-            return AnyOf(tuple(without_contents(v) for v in values))
-        case Repeated(element, kind, since) if without_contents(element) is not element:
-            return Repeated(without_contents(element), kind, since)
-        case _:
-            return value
+def without_contents(value: Value, seen: Changed | None = None) -> Value:
+    """A value, less what the tensors in it contain."""
+    return _rebuilt(value, _without_contents, {} if seen is None else seen)
 
 
-def without_tensors(value: Value) -> Value:
+def _without_contents(value: Value) -> Value:
+    if isinstance(value, TensorFacts):
+        lasting = _lasting(value.tags)
+        if value.values is not None or len(lasting) < len(value.tags):
+            return replace(value, values=None, tags=lasting)
+    return value
+
+
+def without_tensors(value: Value, seen: Changed | None = None) -> Value:
     """A value, less what is known of the tensors in it and of objects that may be tensors."""
-    if isinstance(value, (Items, Table)):
-        limits.spend(value.parts // 4)
+    return _rebuilt(value, _without_tensors, {} if seen is None else seen)
+
+
+def _without_tensors(value: Value) -> Value:
     match value:
         case TensorFacts():
             return opaque(True)
         case Unknown(not_none, handle) if handle:
             return opaque(not_none)
-        case Items(items, kind):
-            parts = tuple(map(without_tensors, items))
-            same = all(a is b for a, b in zip(items, parts, strict=True))
-            return value if same else Items(parts, kind)
-        case Repeated(element, kind):
-            part = without_tensors(element)
-            return value if part is element else Repeated(part, kind)
-        case Table(entries, opened, maybe):
-            return Table(
-                {k: without_tensors(v) for k, v in entries.items()},
-                opened,
-                {k: without_tensors(v) for k, v in maybe.items()},
-            )
-        case AnyOf(values):
-            return any_of(map(without_tensors, values))
         case _:
             return value
 
@@ -572,13 +578,18 @@ def join(a: State | None, b: State | None) -> State | None:
         return a if b is None else b
     limits.spend((len(a.names) + len(b.names)) // 4)
     names: dict[Hashable, Value] = {}
+    # What two names hold on both paths is one object behind them as well.
+    joined: dict[tuple[int, int], Value] = {}
     for key in (*a.names, *(k for k in b.names if k not in a.names)):
         if key in a.names and key in b.names:
             left, right = a.names[key], b.names[key]
             if left is right:
                 names[key] = left
-            else:
-                names[key] = any_of((a.resolve(left), b.resolve(right)))
+                continue
+            pair = id(left), id(right)
+            if pair not in joined:
+                joined[pair] = any_of((a.resolve(left), b.resolve(right)))
+            names[key] = joined[pair]
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.
             state, value = (a, a.names[key]) if key in a.names else (b, b.names[key])

@@ -255,12 +255,12 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
         case Code(kind="instance", target=Instance() as instance):
             interp.forget_object(instance, state)
         case AnyOf(values):
-            state.forget_contents()
             for one in values:
                 state.rename(one, forgotten(one))
-        case _:
             state.forget_contents()
+        case _:
             state.rename(owner, UNKNOWN)
+            state.forget_contents()
 
 
 def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
