@@ -21,9 +21,12 @@ from kdacheck.report import Run, shown, write
 _TOGETHER = (("--update-baseline", "--fix"), ("--prune-baseline", "--fix"), ("--diff", "--fix"))
 
 
-def run(options: argparse.Namespace) -> int:
-    """Lint by the options, and return the exit status. Raises ConfigError."""
-    _refuse_contradictions(options)
+def run(options: argparse.Namespace, followed: set[str] | None = None) -> int:
+    """Lint by the options, and return the exit status. Raises ConfigError.
+
+    followed: takes the files that were asked for beside those that were named.
+    """
+    refuse_contradictions(options)
     paths: list[str] = options.paths or [os.curdir]
     configuration = Configuration(command_line.overrides(options))
     if options.explain is not None:
@@ -41,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         result = lint_text(name, data, configuration)
     else:
         result = _lint(options, paths, configuration)
+    if followed is not None:
+        followed.update(result.followed)
 
     stream = sys.stdout
     if options.diff or options.fix:
@@ -80,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     return FOUND if result.findings and not options.exit_zero else CLEAN
 
 
-def _refuse_contradictions(options: argparse.Namespace) -> None:
+def refuse_contradictions(options: argparse.Namespace) -> None:
+    """Raise ConfigError for options that exclude each other."""
     if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated exclude each other")
     if "-" in options.paths and len(options.paths) > 1:
@@ -100,6 +106,15 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
             raise ConfigError(f"{pair[0]} and {pair[1]} exclude each other")
     if "-" in options.paths and writing and writing[0] not in ("--diff", "--fix"):
         raise ConfigError(f"{writing[0]} takes files, not standard input")
+    once = {
+        "-": "-" in options.paths,
+        "--explain": options.explain is not None,
+        "--show-files": options.show_files,
+        "--show-settings": options.show_settings,
+    }
+    for option, is_given in {**given, **once}.items():
+        if options.watch and is_given and option != "--fix":
+            raise ConfigError(f"--watch and {option} exclude each other")
     if options.add_ignore is not None:
         from kdacheck.cli import adopt
 
