@@ -44,12 +44,12 @@ def fingerprint(configured: Mapping[str, str], root: str) -> str:
     import hashlib
 
     pins = hashlib.sha256()
-    for name in _pin_files(root):
+    for name in pin_files(root):
         pins.update(f"{name} ".encode() + _text(os.path.join(root, name)).encode())
     return repr((sorted(configured.items()), pins.hexdigest(), _installed()))
 
 
-def _pin_files(root: str) -> list[str]:
+def pin_files(root: str) -> list[str]:
     """The files of a project that can pin a release."""
     try:
         names = sorted(os.listdir(root))
@@ -82,7 +82,7 @@ def forget() -> None:
 def _pinned(root: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """(file, its exact pins) for the files of a project that can pin a release."""
     found = []
-    for name in _pin_files(root):
+    for name in pin_files(root):
         text = _text(os.path.join(root, name))
         pins = _toml_pins(text) if not _REQUIREMENTS.match(name) else _line_pins(text.splitlines())
         if pins:
