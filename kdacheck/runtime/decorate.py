@@ -88,21 +88,18 @@ def guarded(
         # in this order compiled code has one graph break, not two, and every call is checked
         return torch.compiler.disable(guarded(inner, make, method=method, stands_in=stands_in))
     guard: Guard | None = None
-    check: Callable[..., bool] = _never
-    limit = 0
     # the same function from first to last where torch is there already: compiled code guards on it
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     is_compiling: Callable[[], bool] = getattr(compiler, "is_dynamo_compiling", _compiling)
-    process, entered = levels.process, levels.entered.get
     failures = faults.Faults(function)
 
     def start() -> Guard:
-        nonlocal guard, check, limit, is_compiling
+        nonlocal guard, is_compiling
         import torch
 
         made = make()
         is_compiling = torch.compiler.is_dynamo_compiling
-        limit, check, guard = made.limit, made.check, made
+        guard = made
         return made
 
     def refuse(args: tuple[Any, ...], keywords: dict[str, Any], level: int) -> None:
@@ -153,7 +150,9 @@ def guarded(
         from kdacheck.runtime import traced
 
         # what code that is not compiled calls must not be compiled for that either
-        refuse, stand_in = traced.kept_out(refuse, check), traced.kept_out(stand_in)
+        refuse, stand_in = traced.kept_out(refuse), traced.kept_out(stand_in)
+        if guard is not None:
+            traced.left_alone(guard.check)
         traced.give_up(context, why)
 
     @functools.wraps(function)
@@ -161,15 +160,18 @@ def guarded(
         if is_compiling():
             from torch._dynamo.comptime import comptime
 
-            comptime(dry_at_trace if process.is_dry else at_trace)
+            comptime(dry_at_trace if levels.process.is_dry else at_trace)
             return function(*args, **keywords)
-        stack = entered()
+        stack = levels.entered.get()
+        process = levels.process
         level = stack[-1] | process.extra if stack else process.state
         if level == levels.META:
-            try:
-                passes = len(args) <= limit and check(*args, **keywords)
-            except Exception:  # what cannot be bound, and what a tensor raises when it is asked
-                passes = False
+            asked, passes = guard, False
+            if asked is not None:
+                try:
+                    passes = len(args) <= asked.limit and asked.check(*args, **keywords)
+                except Exception:  # what cannot be bound, and what a tensor raises when it is asked
+                    passes = False
             if not passes:
                 refuse(args, keywords, level)
         elif level:
@@ -185,8 +187,7 @@ def guarded(
 
             comptime(at_trace)
         else:
-            stack = entered()
-            level = stack[-1] | process.extra if stack else process.state
+            level = levels.current()
             if level:
                 refuse(args, keywords, level)
         return function(self, *args, **keywords)
@@ -227,10 +228,6 @@ def _binds(
     except ValueError:  # of a function of C, nothing is known
         return True
     return True
-
-
-def _never(*args: Any, **keywords: Any) -> bool:
-    return False
 
 
 def _compiling() -> bool:

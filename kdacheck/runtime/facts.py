@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from kdacheck.facts import Dim, Fact, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
@@ -17,10 +18,10 @@ from kdacheck.runtime.traced import UNTRACED
 def fact(value: Any, values: tuple[int, ...] | None = None) -> Fact:
     """What is known of an argument."""
     if isinstance(value, Tensor):
-        return tensor(value, values)
+        return tensor(value, values) if not is_lazy(value) else Unknown(not_none=True)
     if value is None or isinstance(value, (bool, int, float, str)):
         return Literal(value)
-    if value is UNTRACED:
+    if value is UNTRACED or isinstance(value, torch.fx.Proxy):
         return Unknown()
     if isinstance(value, torch.SymInt):
         known = size(value)
@@ -29,8 +30,8 @@ def fact(value: Any, values: tuple[int, ...] | None = None) -> Fact:
         return Literal(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, torch.SymFloat):
         return Literal(float(value))
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind == "b" and getattr(value, "shape", None) == ():
+    kind = type(value)
+    if kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"):
         return Literal(bool(value))
     return Unknown(not_none=True)
 

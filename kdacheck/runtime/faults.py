@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import traceback
@@ -34,12 +35,15 @@ class Faults:
         self.at_start = self.at_start or at_start
         if self._logged:
             return
-        self._logged = True
-        name = getattr(self._function, "__qualname__", repr(self._function))
-        # as text: a record with the exception would keep the arguments alive wherever records are kept
-        _log.error(
-            "kdacheck failed to check a call of `%s`, which went through unchecked, as will others that it fails on; "
-            "please report it:\n%s",
-            name,
-            traceback.format_exc(),
-        )
+        # telling of it may fail as well, where the stack is full, say
+        with contextlib.suppress(Exception):
+            name = getattr(self._function, "__qualname__", repr(self._function))
+            # as text: a record with the exception would keep the arguments alive wherever records are kept
+            text = traceback.format_exc()
+            self._logged = True
+            _log.error(
+                "kdacheck failed to check a call of `%s`, which went through unchecked, as will others that it fails on;"
+                " please report it:\n%s",
+                name,
+                text,
+            )

@@ -30,6 +30,10 @@ DEPTH = 64
 sites: set[tuple[str, int]] = set()
 
 
+def _nothing() -> None:
+    return None
+
+
 class Guard:
     """Judges calls of one function.
 
@@ -43,6 +47,10 @@ class Guard:
         self.limit = fast.drift_limit(signature)
         self._asked = contents.questions(signature.contract)
         self._positions = [parameter.name for parameter in signature.contract.positional]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with a function by value it is nothing: it is made anew where it is needed."""
+        return _nothing, ()
 
     def passes(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
         """Whether the checker passes a call: no rule and no annotation can object."""

@@ -77,14 +77,18 @@ def give_up(context: Any, text: str) -> NoReturn:
     raise SkipFrame(text)
 
 
-def kept_out(function: Callable[..., Any], *alone: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, out of reach of Dynamo with all that it calls; `alone` are taken out themselves."""
+def kept_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, out of reach of Dynamo with all that it calls."""
     import torch
+
+    return torch.compiler.disable(function)
+
+
+def left_alone(function: Callable[..., Any]) -> None:
+    """Have Dynamo not compile the function itself."""
     from torch._dynamo.decorators import skip
 
-    for other in alone:
-        skip(other)
-    return torch.compiler.disable(function)
+    skip(function)
 
 
 def _translator(context: Any) -> Any:

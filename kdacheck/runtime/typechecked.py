@@ -21,6 +21,7 @@ import torch
 from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import TypeCheckError, jaxtyped
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from kdacheck.contracts.annotations import DTYPES, Annotation, TensorSpec
 from kdacheck.contracts.call import Call, names_in
@@ -33,6 +34,10 @@ _FAMILIES = {dtypes: getattr(jaxtyping, name) for name, dtypes in DTYPES.items()
 
 #: An int is a fine float, and what a tuple holds is not looked at one by one.
 CONF = beartype.BeartypeConf(is_pep484_tower=True, is_color=False)
+
+
+#: Stands for values that are not known while something is traced.
+_UNSAYING = (torch.SymInt, torch.SymFloat, torch.SymBool, torch.fx.Proxy)
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def _hints(signature: Signature, call: Call, bound: Bound) -> list[tuple[str, An
         if name not in bound.given or bound.given[name] is parameter.default or call.ignored(name):
             continue
         value = bound.given[name]
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, torch.fx.Proxy)):
+        if isinstance(value, _UNSAYING) or is_lazy(value):
             continue
         annotation = call.annotation(name)
         if annotation.tensors and not annotation.others:

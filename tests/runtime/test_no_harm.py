@@ -367,6 +367,41 @@ def test_a_check_that_fails_lets_the_call_through_and_is_logged_once(
     assert record.exc_info is None
 
 
+def test_a_check_that_finds_the_stack_full_raises_nothing_of_its_own(production: None) -> None:
+    @kdacheck.contract()
+    def kernel(q: Float[Tensor, "B T"], n: int) -> Tensor:
+        return q
+
+    q = torch.zeros(2, 3)
+    room = sys.getrecursionlimit()
+
+    def deep(left: int, function: Callable[..., Any]) -> str:
+        if left:
+            return deep(left - 1, function)
+        try:
+            function(q, "n")
+        except kdacheck.ContractError:
+            return "refused"
+        except RecursionError:
+            return "no room"
+        return "passed"
+
+    def found(function: Callable[..., Any]) -> list[str]:
+        seen = []
+        for left in range(room - 250, room):
+            try:
+                seen.append(deep(left, function))
+            except RecursionError:
+                seen.append("no room")
+        return seen
+
+    bare, ours = found(lambda q, n: kernel.__wrapped__(q, n)), found(kernel)  # type: ignore[attr-defined]
+    assert {"refused", "passed"} <= set(ours)
+    # a check takes a few frames more than a call, and asks for no more where there are none
+    lost = [a for a, b in zip(ours, bare, strict=True) if a == "no room" and b == "passed"]
+    assert len(lost) < 8
+
+
 def test_a_check_that_fails_surfaces_under_pytest() -> None:
     with pytest.raises(LookupError, match="no strides today"):
         fresh()(**stubborn())
@@ -545,6 +580,45 @@ def test_what_holds_it_is_copied_and_pickled() -> None:
         assert torch.equal(other(torch.ones(2, 3), torch.ones(2, 3)), torch.full((2, 3), 2.0))
         with pytest.raises(kdacheck.ContractError, match="KDA203"):
             other(torch.ones(2, 3), torch.ones(2, 4))
+
+
+BY_VALUE = """\
+import cloudpickle
+import torch
+import kdacheck
+from jaxtyping import Float
+from torch import Tensor
+
+@kdacheck.contract(kdacheck.clauses.SameDevice())
+def kernel(q: Float[Tensor, "B T"], k: Float[Tensor, "B T"]) -> Tensor:
+    return q + k
+
+q = torch.ones(2, 3)
+kernel(q, q)
+again = cloudpickle.loads(cloudpickle.dumps(kernel))
+assert again is not kernel
+assert torch.equal(again(q, q), q + q)
+for function in (kernel, again):
+    try:
+        function(q, torch.ones(2, 4))
+    except kdacheck.ContractError as error:
+        print(error.code)
+with kdacheck.checking("off"):
+    print(again(q, q[:1]).shape)
+"""
+
+
+def test_a_function_of_a_script_is_pickled_by_value() -> None:
+    pytest.importorskip("cloudpickle")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    done = subprocess.run(
+        [sys.executable, "-c", "import kdacheck.clauses\n" + BY_VALUE],
+        env={**os.environ, "PYTHONPATH": root, "KDACHECK": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.splitlines() == ["KDA203", "KDA203", "torch.Size([2, 3])"], done.stderr
 
 
 def test_signatures_hints_and_sources_are_those_of_the_function() -> None:

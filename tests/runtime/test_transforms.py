@@ -332,6 +332,31 @@ def test_make_fx_is_judged_without_a_guard() -> None:
         make_fx(lambda q, k: dot(q, k), tracing_mode="symbolic")(q, k[:, :5])
 
 
+def test_symbolic_trace_records_the_function_alone() -> None:
+    class Layer(torch.nn.Module):
+        def forward(self, q: Tensor, k: Tensor) -> Tensor:
+            return dot(q, k)
+
+    traced, bare = torch.fx.symbolic_trace(Layer()), torch.fx.symbolic_trace(dot.__wrapped__)  # type: ignore[attr-defined]
+    shown = [node.target for node in traced.graph.nodes if node.op.startswith("call")]
+    assert shown == [node.target for node in bare.graph.nodes if node.op.startswith("call")]
+    q, k = pair(1, 4, 8)
+    torch.testing.assert_close(traced(q, k), undecorated(q, k))
+
+
+def test_parameters_that_have_no_shape_yet() -> None:
+    taken: list[Any] = []
+
+    @kdacheck.contract(Dense(("k",)), SameDevice())
+    def keeping(q: Float[Tensor, "B K"], k: Float[Tensor, "K"]) -> None:
+        taken.append(k)
+
+    keeping(torch.zeros(2, 3), torch.nn.UninitializedParameter())
+    assert len(taken) == 1
+    with pytest.raises(kdacheck.ContractError, match="KDA204"):
+        keeping(torch.zeros(2), torch.nn.UninitializedParameter())
+
+
 def test_autograd() -> None:
     q, k = pair(1, 4, 8, requires_grad=True)
     dot(q, k).sum().backward()
