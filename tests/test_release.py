@@ -105,6 +105,10 @@ def test_a_tree_with_changes_is_refused(checkout, verb):
 
 def test_this_repository_can_be_released(tmp_path):
     made = clone(tmp_path / "clone")
+    log = made / "CHANGELOG.md"
+    text = log.read_text("utf-8")
+    log.write_text(text.replace("## Unreleased\n", "## Unreleased\n\n* News.\n", 1), "utf-8")
+    git("commit", "-q", "--no-verify", "-am", "news", cwd=made)
     pins = r"(rev: *|kdacheck@)v[0-9.]+[0-9]"
     before = git("grep", "-hoE", pins, "--", "*.md", "*.yml", cwd=made).splitlines()
     assert len({pin.rpartition("v")[2] for pin in before}) == 1
