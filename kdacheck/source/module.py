@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from kdacheck.contracts.annotations import Axes
 from kdacheck.source import claims
 from kdacheck.source.select import Changes
+
+if TYPE_CHECKING:
+    from kdacheck.source.positions import Positions
 
 Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
 
@@ -295,21 +298,22 @@ class Module:
         return False
 
     @cached_property
-    def _positions(self) -> Any:
+    def _positions(self) -> Positions:
         from kdacheck.source.positions import Positions
 
-        return Positions().of(self.tree)
+        return Positions(self.tree)
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         """Whether a node is one of the file, rather than made up. Costs what a position does."""
-        return node in self._positions
+        return self._positions.of(node) is not None
 
     def position(self, node: cst.CSTNode) -> tuple[tuple[int, int], tuple[int, int]]:
         """((row, column), (end row, end column)), all from 1. Costs a pass over the file: ask only to report."""
-        found = self._positions.get(node)
+        found = self._positions.of(node)
         if found is None:
             return (1, 1), (1, 1)
-        return (found.start.line, found.start.column + 1), (found.end.line, found.end.column + 1)
+        (row, column), (end_row, end_column) = found
+        return (row, column + 1), (end_row, end_column + 1)
 
 
 def assigned_targets(statements: Suite) -> Iterator[cst.CSTNode]:

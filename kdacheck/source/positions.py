@@ -2,16 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import libcst as cst
-from libcst.metadata import CodeRange, PositionProvider
+from libcst._nodes.internal import CodegenState
+
+#: (row from 1, column from 0)
+Place = tuple[int, int]
 
 
-class Positions(PositionProvider):
-    """LibCST's positions at half their price: its wrapper visits the whole file once more, for nothing here."""
+class Positions(CodegenState):
+    """What LibCST's PositionProvider tells, in a fifth of the time: it makes the code of a tree, and notes where it is.
 
-    def of(self, tree: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-        """The place of every node of a tree in which none occurs twice, as one from the parser is."""
-        self._gen_impl(tree)
-        return self._computed  # pyright: ignore[reportReturnType] - nothing here is lazy
+    A tree in which no node occurs twice, as one from the parser is.
+    """
+
+    def __init__(self, tree: cst.Module) -> None:
+        super().__init__(default_indent=tree.default_indent, default_newline=tree.default_newline)
+        self._at: Place = (1, 0)
+        self._begun: list[Place] = []
+        self._found: dict[int, tuple[Place, Place]] = {}
+        self._tree = tree  # while it lives, the ids of its nodes mean them
+        tree._codegen(self)
+
+    def of(self, node: cst.CSTNode) -> tuple[Place, Place] | None:
+        """The start of a node and its end, None for one that is not of the tree."""
+        return self._found.get(id(node))
+
+    # Called by nodes as they make their code
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)  # the end of the file asks whether there are any
+        row, column = self._at
+        if "\n" in value or "\r" in value:
+            lines = value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            self._at = row + len(lines) - 1, len(lines[-1])
+        else:
+            self._at = row, column + len(value)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        self._begun.append(self._at)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        start = self._begun.pop()
+        self._found.setdefault(id(node), (start, self._at))
+
+    def record_syntactic_position(
+        self,
+        node: cst.CSTNode,
+        *,
+        start_node: cst.CSTNode | None = None,
+        end_node: cst.CSTNode | None = None,
+    ) -> Any:
+        return _Inside(self, node, start_node, end_node)
+
+    def note(
+        self,
+        node: cst.CSTNode,
+        start: Place,
+        start_node: cst.CSTNode | None,
+        end_node: cst.CSTNode | None,
+    ) -> None:
+        """Note where a node stands without the whitespace that it owns: between two of its parts, where it names them."""
+        found = self._found
+        self._found[id(node)] = (
+            start if start_node is None else found[id(start_node)][0],
+            self._at if end_node is None else found[id(end_node)][1],
+        )
+
+    @property
+    def here(self) -> Place:
+        return self._at
+
+
+class _Inside:
+    """Is entered where a node starts, and left where it ends."""
+
+    __slots__ = ("_end", "_here", "_node", "_positions", "_start")
+
+    def __init__(
+        self,
+        positions: Positions,
+        node: cst.CSTNode,
+        start: cst.CSTNode | None,
+        end: cst.CSTNode | None,
+    ) -> None:
+        self._positions, self._node, self._start, self._end = positions, node, start, end
+
+    def __enter__(self) -> None:
+        self._here = self._positions.here
+
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is None:
+            self._positions.note(self._node, self._here, self._start, self._end)
