@@ -23,7 +23,7 @@ from kdacheck.server.workers import FailedError, SettingsError, Worker
 from kdacheck.version import VERSION
 
 #: How long the server waits for a further edit before it looks at a text.
-DEBOUNCE_SECONDS = 0.04
+DEBOUNCE_SECONDS = 0.02
 
 #: The same for texts that only depend on the one that is edited, and for a look at the whole folder.
 LATER_SECONDS = 0.5

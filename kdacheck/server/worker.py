@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import gc
+import itertools
 import os
 import pickle
 import queue
@@ -17,6 +18,9 @@ HEADER = struct.Struct("!Q")
 
 #: Instead of a job: the one of this number is no longer wanted.
 CANCEL = "cancel"
+
+#: Of the collections of garbage after a job, every so many is one of everything.
+FULL_COLLECTION = 32
 
 
 def read(stream: BinaryIO) -> Any:
@@ -65,6 +69,9 @@ class _Inbox:
             self._current = job[0]
         return job
 
+    def is_empty(self) -> bool:
+        return self._jobs.empty()
+
     def done(self) -> None:
         with self._lock:
             self._current = 0
@@ -78,10 +85,10 @@ def main() -> None:
     inbox = _Inbox(sys.stdin.buffer)
     from kdacheck.server import jobs
 
-    # syntax trees are large and mostly live until their file is done
-    gc.set_threshold(100_000, 20, 50)
     gc.freeze()
-    while True:
+    # syntax trees are large and live until their file is done; what they leave goes while nobody waits
+    gc.disable()
+    for turn in itertools.count(1):
         number, name, arguments = inbox.next()
         reply: tuple[str, Any] = ("cancelled", None)
         try:
@@ -95,6 +102,8 @@ def main() -> None:
         inbox.done()
         out.write(packed((number, *reply)))
         out.flush()
+        if inbox.is_empty():
+            gc.collect(2 if turn % FULL_COLLECTION == 0 else 0)
 
 
 def _perform(job: Any, arguments: tuple[Any, ...]) -> tuple[str, Any]:
