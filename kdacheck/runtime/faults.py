@@ -28,7 +28,7 @@ class Faults:
     def met(self, level: int, *, at_start: bool) -> None:
         """Raise the exception being handled where faults are looked for, else log the first one.
 
-        They are looked for at `values` and under pytest.
+        They are looked for at `values` and under pytest, which sets its variable since 8.2.
         """
         if level & VALUES or "PYTEST_VERSION" in os.environ:
             raise
