@@ -123,7 +123,7 @@ def test_the_page_is_whole_and_asks_for_nothing():
 @pytest.mark.usefixtures("project")
 def test_everything_is_escaped(write):
     evil = '</script><script>alert("1")</script>'
-    write("evil.py", f"x = '{evil}'\nchunk_kda(q)  # \x00\x1b\ufffe\n")
+    write("evil.py", f"x = '{evil}'\nchunk_kda(q)  # \x00\x1b\ufffe\u202e\n")
     odd = finding(
         code=evil,
         name=evil,
@@ -141,7 +141,8 @@ def test_everything_is_escaped(write):
     text = page_of(odd)
     assert text.count("<script>") == 1
     assert "alert(" in text
-    assert not any(ord(char) < 32 and char not in "\n\t" for char in text)
+    assert not any(ord(char) < 32 and char != "\n" for char in text)
+    assert "&#8238;" not in text, "what turns the direction of writing is shown, not obeyed"
     scripts = [tag for tag, _ in Elements(text).found if tag == "script"]
     assert scripts == ["script"]
 

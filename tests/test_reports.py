@@ -68,7 +68,7 @@ def text(write) -> None:
 @pytest.mark.usefixtures("text")
 def test_full():
     assert report("full", FINDING) == (
-        "KDA001 unflattened-batch: `q` has batch size 2: 100% wrong,\nreally\n"
+        "KDA001 unflattened-batch: `q` has batch size 2: 100% wrong,\\nreally\n"
         " --> a folder/model.py:6:22\n"
         "  |\n"
         "4 | def run(g, beta, cu):\n"

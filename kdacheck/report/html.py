@@ -17,12 +17,12 @@ from typing import TextIO
 
 from kdacheck.finding import Finding
 from kdacheck.lines import Lines
+from kdacheck.plain import plain, plain_row
 from kdacheck.report import Run, marks, portable, rule_url
 from kdacheck.report.trail import Frame, Row, Trails
 from kdacheck.version import PROJECT_URL, VERSION
 
-# what no page may hold, and halves of characters
-_NO_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_HALVES = re.compile("[\ud800-\udfff]")
 _TICKED = re.compile("`([^`]+)`")
 
 
@@ -226,7 +226,7 @@ def _lanes(lanes: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    return _text(text.replace("\t", "    "))
+    return _text(plain_row(text.replace("\t", "    ")))
 
 
 def _place(finding: Finding) -> str:
@@ -244,4 +244,4 @@ def _prose(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_NO_HTML.sub("\ufffd", text))
+    return escape(_HALVES.sub("\ufffd", plain(text)))
