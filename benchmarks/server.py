@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import psutil
+
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 
@@ -120,8 +122,10 @@ def main() -> int:
         calls = text.count("_kda(")
         print(f"\n{text.count(chr(10)):,} lines, {calls} contracted calls, {found} findings\n")
         single, last, stale = [], [], 0
+        before = _processor_seconds(editor)
         for number in range(options.edits):
             single.append(_edit(editor, uri, text, number))
+        spent = (_processor_seconds(editor) - before) / options.edits
         for burst in range(options.bursts):
             sent: dict[int, float] = {}
             heard = len(editor.published)
@@ -138,10 +142,19 @@ def main() -> int:
         print("| | edits | median ms | 90 % | 99 % | worst |\n|---|---:|---:|---:|---:|---:|")
         print(f"| one edit | {len(single)} | {percentiles(single)} |")
         print(f"| the last of a burst | {len(last)} | {percentiles(last)} |")
-        print(f"\nStale diagnostics: {stale}. Exit status: {editor.leave()}.")
+        print(f"\nProcessor time of server and worker for one edit: {spent * 1000:.0f} ms.")
+        print(f"Stale diagnostics: {stale}. Exit status: {editor.leave()}.")
     finally:
         editor.close()
     return 1 if stale else 0
+
+
+def _processor_seconds(editor: Editor) -> float:
+    """What the server and the processes below it have used so far."""
+    assert editor.process is not None
+    server = psutil.Process(editor.process.pid)
+    times = [process.cpu_times() for process in (server, *server.children(recursive=True))]
+    return sum(time.user + time.system for time in times)
 
 
 def _edit(editor: Editor, uri: str, text: str, number: int) -> float:

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 import yaml
 
+from tests.clones import clone
 from tests.conftest import Ran
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -88,8 +89,11 @@ SCHEMA = {
 class Runner:
     """A runner in a checkout: the files that steps talk to it by, and its environment."""
 
-    def __init__(self, checkout: pathlib.Path, temp: pathlib.Path) -> None:
+    def __init__(
+        self, checkout: pathlib.Path, temp: pathlib.Path, action: pathlib.Path = ROOT
+    ) -> None:
         self.checkout = checkout
+        self.action = action
         self.environment = {
             **{k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "TMPDIR")},
             "RUNNER_TEMP": str(temp),
@@ -126,7 +130,7 @@ class Runner:
 
     def _filled(self, text: str, inputs: dict[str, str]) -> str:
         known = {f"inputs.{name}": value for name, value in inputs.items()}
-        known["github.action_path"] = str(ROOT)
+        known["github.action_path"] = str(self.action)
         return re.sub(r"\$\{\{ (.+?) \}\}", lambda match: known[match[1]], text)
 
 
@@ -183,6 +187,14 @@ def test_inputs_are_words_as_in_a_shell_and_nothing_is_run_from_them(
     assert "other.py" not in ran.out
 
 
+def test_inputs_that_are_no_words_are_refused(runner: Runner, write, wrong) -> None:
+    write("model.py", wrong)
+    ran = runner.step(1, args="--ignore 'KDA2")
+    assert ran.status == 2
+    assert ran.out == "::error::kdacheck: the inputs src and args are not words as in a shell\n"
+    assert ran.err == ""
+
+
 def test_sarif_is_left_for_the_upload_and_the_step_still_fails(
     runner: Runner, write, wrong
 ) -> None:
@@ -219,7 +231,8 @@ def test_a_python_that_is_too_old_is_told_of(
 def test_the_first_step_installs_what_the_action_comes_with(
     project: pathlib.Path, tmp_path_factory: pytest.TempPathFactory, write, wrong
 ) -> None:
-    runner = Runner(project, tmp_path_factory.mktemp("fresh"))
+    temp = tmp_path_factory.mktemp("fresh")
+    runner = Runner(project, temp, action=clone(temp / "clone"))
     del runner.environment["PYTHONPATH"]
     ran = runner.step(0)
     if "No matching distribution" in ran.err or "Could not find a version" in ran.err:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import urllib.parse
@@ -10,7 +11,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
-from pygls.exceptions import JsonRpcContentModified
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
 from kdacheck.discovery import SUFFIXES
 from kdacheck.finding import Finding
@@ -66,9 +67,9 @@ async def _set_up(server: Server) -> None:
         watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
-        await server.client_register_capability_async(
-            types.RegistrationParams([types.Registration("kdacheck-files", method, options)])
-        )
+        wanted = types.Registration("kdacheck-files", method, options)
+        with contextlib.suppress(JsonRpcException):  # it may say that it can, and refuse
+            await server.client_register_capability_async(types.RegistrationParams([wanted]))
     await _ask_for_settings(server)
 
 
@@ -97,9 +98,10 @@ def _wants_hints(settings: object) -> bool | None:
 
 async def _ask_for_settings(server: Server) -> None:
     if server.supports("workspace.configuration"):
-        items = [types.ConfigurationItem(section="kdacheck")]
-        found = await server.workspace_configuration_async(types.ConfigurationParams(items))
-        _take_settings(server, found[0] if found else None)
+        params = types.ConfigurationParams([types.ConfigurationItem(section="kdacheck")])
+        with contextlib.suppress(JsonRpcException):
+            found = await server.workspace_configuration_async(params)
+            _take_settings(server, found[0] if found else None)
 
 
 async def settings_changed(server: Server, params: types.DidChangeConfigurationParams) -> None:
