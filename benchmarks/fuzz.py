@@ -565,7 +565,12 @@ def seeds_of(folders: Sequence[pathlib.Path]) -> tuple[pathlib.Path, ...]:
 
 
 def generated(count: int, seed: int) -> tuple[str, ...]:
-    """Programs made by hypothesmith, none where it is not installed."""
+    """Programs made by hypothesmith, none where it is not installed; in a process of its own, since it grows large."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(_generated, (count, seed))
+
+
+def _generated(count: int, seed: int) -> tuple[str, ...]:
     try:
         import hypothesis
         import hypothesmith  # type: ignore[import-not-found]

@@ -223,6 +223,7 @@ class Cache:
         with contextlib.suppress(OSError):
             if not os.path.lexists(self.folder):
                 os.makedirs(self.folder, exist_ok=True)
+                os.chmod(self.folder, os.stat(self.folder).st_mode & 0o7755)
             if _is_own_folder(self.folder):
                 _mark(self.folder)
                 _write(self.file, text)
@@ -284,7 +285,10 @@ def _is_own_folder(folder: str) -> bool:
 
 
 def _is_own(found: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    """Whether only this user can have written what a status is of."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def _read_own(path: str) -> bytes:

@@ -17,6 +17,7 @@ from kdacheck.keys import (
     kind_of,
 )
 from kdacheck.patterns import Patterns
+from kdacheck.regular import read_regular
 
 COMMAND_LINE = "command line"
 
@@ -203,7 +204,7 @@ class Configuration:
         self.fixed: Settings | None = None
         given = self.overrides.config
         if given is not None:
-            own = Source(given, here, _folder_of(given), _read_given(given))
+            own = Source(given, here, _folder_of(given), _read_given(given, _any_file))
             self.fixed = self._effective((*_extended(own, (_real(given),)), own), here)
         elif self.overrides.isolated:
             self.fixed = self.fallback
@@ -241,8 +242,7 @@ class Configuration:
     def _own(self, folder: str) -> Settings | None:
         path = os.path.join(folder, "pyproject.toml")
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = read_regular(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -280,6 +280,10 @@ class Configuration:
         baseline, of_baseline = strongest("baseline")
         if baseline and of_baseline is not None:
             baseline = os.path.normpath(os.path.join(of_baseline.home, baseline))
+            if of_baseline.name != COMMAND_LINE and not _lies_below(of_baseline.home, baseline):
+                raise ConfigError(
+                    f"{of_baseline.name}: `baseline` must lie below the folder of this file, as it is written: {baseline}"
+                )
         versions: dict[str, str] = {}
         for source in sources:
             versions.update(source.table.get("versions", {}))
@@ -305,6 +309,11 @@ class Configuration:
             baseline=baseline or None,
             sources=sources,
         )
+
+
+def _lies_below(folder: str, path: str) -> bool:
+    """Whether a path lies below a folder, wherever links lead."""
+    return relative_to(_real(folder), _real(path)) is not None
 
 
 def _layer(source: Source) -> Layer:
@@ -349,10 +358,14 @@ def _extended(source: Source, chain: tuple[str, ...]) -> Iterator[Source]:
     yield base
 
 
-def _read_given(path: str) -> dict[str, Any]:
+def _any_file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _read_given(path: str, read: Callable[[str], bytes] = read_regular) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from None
     if os.path.basename(path) != "pyproject.toml":
@@ -368,7 +381,7 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # numbers of too many digits among them
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply") from None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kdacheck.config import Configuration, Settings, relative_to
 from kdacheck.patterns import Patterns
+from kdacheck.regular import read_regular
 
 SUFFIXES = (".py", ".pyi", ".pyw")
 
@@ -148,8 +149,7 @@ def _frames_of(folder: str, names: set[str], errors: list[str]) -> tuple[Frame, 
 
 def _read_ignore(path: str, frames: list[Frame], errors: list[str]) -> None:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            lines = file.read().split("\n")
+        lines = read_regular(path).decode("utf-8", "surrogateescape").split("\n")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return
     except OSError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 
@@ -45,7 +45,7 @@ class Patterns:
             table.setdefault(pattern, []).append((index, folder_only))
         else:
             try:
-                text = "".join(_translated(pattern, anchored))
+                text = _translated(pattern, anchored)
                 self._globs.append((index, folder_only, re.compile(text, re.DOTALL)))
             except (ValueError, re.error):
                 return  # git has such a line match nothing
@@ -83,10 +83,15 @@ class Patterns:
         return bool(self.match(path))
 
 
-def _translated(pattern: str, anchored: bool) -> Iterator[str]:
-    """A pattern as the source of a regular expression for the whole path."""
-    if not anchored:
-        yield "(?:.*/)?"
+def _translated(pattern: str, anchored: bool) -> str:
+    """A pattern as the source of a regular expression for the whole path.
+
+    What comes before the last star of a kind is taken where it fits first, and never tried elsewhere: the next star
+    takes what is between, and time stays bounded.
+    """
+    #: Split at `**/`, and each of these at the other stars.
+    chunks = [[""]]
+    starts_anywhere = not anchored
     position, end = 0, len(pattern)
     while position < end:
         char = pattern[position]
@@ -96,26 +101,44 @@ def _translated(pattern: str, anchored: bool) -> Iterator[str]:
             while position < end and pattern[position] == "*":
                 position += 1
             starts_part = stars == 0 or pattern[stars - 1] == "/"
-            if anchored and position - stars == 2 and starts_part and pattern[position:][:1] == "/":
-                yield "(?:.*/)?"
+            whole_part = anchored and position - stars == 2 and starts_part
+            if whole_part and pattern[position:][:1] == "/":
                 position += 1
-            elif anchored and position - stars == 2 and starts_part and position == end:
-                yield ".+"
+                if chunks == [[""]]:
+                    starts_anywhere = True
+                elif chunks[-1] != [""]:
+                    chunks.append([""])
+            elif whole_part and position == end:
+                chunks[-1][-1] += ".+"
             else:
-                yield "[^/]*"
+                chunks[-1].append("")
         elif char == "?":
-            yield "[^/]"
+            chunks[-1][-1] += "[^/]"
         elif char == "[":
             close = _close(pattern, position)
-            yield _bracket(pattern[position:close])
+            chunks[-1][-1] += _bracket(pattern[position:close])
             position = close + 1
         elif char == "\\":
             if position == end:
                 raise ValueError("nothing is left to escape")
-            yield re.escape(pattern[position])
+            chunks[-1][-1] += re.escape(pattern[position])
             position += 1
         else:
-            yield re.escape(char)
+            chunks[-1][-1] += re.escape(char)
+    *first, last = chunks
+    parts = [
+        f"(?>{'(?:.*?/)??' if number or starts_anywhere else ''}{_starred(chunk, '[^/]*?')})"
+        for number, chunk in enumerate(first)
+    ]
+    way = "(?:.*/)?" if first or starts_anywhere else ""
+    return f"{''.join(parts)}{way}{_starred(last, '[^/]*')}"
+
+
+def _starred(pieces: list[str], last_star: str) -> str:
+    """What stands between stars, as one expression."""
+    start, *rest = pieces
+    between = "".join(f"(?>[^/]*?{piece})" for piece in rest[:-1])
+    return start + between + (last_star + rest[-1] if rest else "")
 
 
 def _close(pattern: str, position: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from kdacheck.contracts.versions import NEWEST
+from kdacheck.regular import read_regular
 
 #: Distributions that are released together with one of the catalogue.
 _SAME_RELEASE = {"flash-linear-attention": "fla-core"}
@@ -19,7 +20,6 @@ _PIN = re.compile(
 )
 _REQUIREMENTS = re.compile(r"^(?:requirements|constraints)[\w.-]*\.(?:txt|in)$")
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
-_MAX_BYTES = 8 << 20
 
 
 class Releases(dict[str, str]):
@@ -93,12 +93,10 @@ def _pinned(root: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
 
 def _text(path: str) -> str:
     try:
-        if os.path.getsize(path) > _MAX_BYTES:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return ""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _line_pins(lines: Iterable[str]) -> list[tuple[str, str]]:
@@ -108,7 +106,7 @@ def _line_pins(lines: Iterable[str]) -> list[tuple[str, str]]:
 def _toml_pins(text: str) -> list[tuple[str, str]]:
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return []
     packages = data.get("package", data.get("packages"))
     if isinstance(packages, list):

@@ -82,12 +82,16 @@ def _run(arguments: list[str]) -> int:
 
 def fail(message: str) -> int:
     """Say what went wrong; the status for it."""
+    from kdacheck.plain import plain
+
     sys.stdout.flush()
-    sys.stderr.write(f"kdacheck: error: {message}\n")
+    sys.stderr.write(f"kdacheck: error: {plain(message)}\n")
     return FAILED
 
 
 def note(message: str) -> None:
     """Say something beside the findings."""
+    from kdacheck.plain import plain
+
     sys.stdout.flush()
-    sys.stderr.write(f"kdacheck: {message}\n")
+    sys.stderr.write(f"kdacheck: {plain(message)}\n")

@@ -8,7 +8,7 @@ from typing import TextIO
 from kdacheck.finding import Finding, Position
 from kdacheck.lines import Lines
 from kdacheck.plain import plain, plain_row
-from kdacheck.report import Run, marks, shown
+from kdacheck.report import Run, marks, one_line, shown
 from kdacheck.report.style import Style
 
 CONTEXT = 2

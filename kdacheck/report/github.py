@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kdacheck.finding import Finding
+from kdacheck.plain import plain
 from kdacheck.report import Run, shown
 
 
@@ -31,7 +32,7 @@ def write(findings: Sequence[Finding], stream: TextIO, run: Run) -> None:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -80,6 +80,20 @@ _FORMATTED = {
 }
 
 
+_NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
+
+
+def may_be_deep(data: bytes) -> bool:
+    """Whether a file may nest more than some 60 brackets: a quick look, for Python's own parser."""
+    brackets = data.translate(None, _NO_BRACKETS)
+    for _ in range(30):
+        before = len(brackets)
+        brackets = brackets.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
+        if len(brackets) == before:
+            break
+    return sum(map(brackets.count, (b"(", b"[", b"{"))) > 30
+
+
 def check_nesting(text: str) -> None:
     """Raise ExceededError for a text that is nested more deeply than LibCST can be trusted with."""
     _Nesting(text).check()
