@@ -27,7 +27,7 @@ def _block(finding: Finding, frames: Frames, unsafe: bool) -> list[str]:
     style = frames.style
     beside = "".join(f"{style.help(mark)} " for mark in marks(finding, unsafe))
     lines = [
-        f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {plain(finding.message)}"
+        f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {plain(one_line(finding.message))}"
     ]
     width = len(
         str(
