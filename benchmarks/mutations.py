@@ -1,6 +1,6 @@
 """Break real call sites one law at a time, and count what the linter finds.
 
-    python benchmarks/mutations.py [--wheels DIR] [--show] [NAME ...]
+    python benchmarks/mutations.py [--wheels DIR] [--show] [--rule CODE] [NAME ...]
 
 Call sites are those of the trees of `benchmarks/trees.py` that call a kernel directly. Each mutant rewrites one of them
 by source: a reshape or an expand is inserted, an argument is dropped, a dtype changed, a keyword drifts. A mutant counts
@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,13 +153,16 @@ def _is_keyword(scene: Scene, name: str) -> bool:
 class Site:
     """One direct call in one file."""
 
-    def __init__(self, filename: str, text: str, scene: Scene) -> None:
+    def __init__(
+        self, filename: str, text: str, scene: Scene, parents: Mapping[cst.CSTNode, cst.CSTNode]
+    ) -> None:
         assert isinstance(scene.node, cst.Call)
         self.filename, self.text, self.scene, self.node = filename, text, scene, scene.node
         self.starts = [0]
         for line in text.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
         self.rows = tuple(row for row, _ in scene.module.position(scene.node))
+        self.parents = parents
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         (row, column), (end_row, end_column) = self.scene.module.position(node)
@@ -198,16 +201,77 @@ class Site:
         return text
 
 
-def has_sibling(site: Site, sites: list[Site]) -> bool:
-    """Whether another call with boundaries stands in the file: the fault of a call without can be seen."""
+@dataclass(frozen=True)
+class Wires:
+    """What a reader sees of a call that takes boundaries.
+
+    function: the function it stands in. branches: the blocks of compound statements around it, outermost first.
+    names: the variables that hold its operands and results.
+    """
+
+    function: cst.FunctionDef
+    branches: tuple[tuple[cst.CSTNode, cst.CSTNode], ...]
+    names: frozenset[str]
+
+
+def wires_of(site: Site) -> Wires | None:
+    """None for a call that gets no boundaries, or stands in no function."""
     law = site.scene.contract.first(Boundaries)
-    return law is not None and any(
-        other is not site
-        and (by := other.scene.contract.first(Boundaries)) is not None
-        and by.by in other.scene.given
-        and abs(other.rows[0] - site.rows[0]) < 80
-        for other in sites
-    )
+    passed = site.arg(law.by) if law is not None else None
+    if law is None or passed is None:
+        return None
+    operands = [arg.value for name in law.operands if (arg := site.arg(name)) is not None]
+    branches: list[tuple[cst.CSTNode, cst.CSTNode]] = []
+    node: cst.CSTNode = site.node
+    while not isinstance(node, cst.FunctionDef):
+        parent = site.parents.get(node)
+        if parent is None:
+            return None
+        if isinstance(parent, cst.Assign):
+            operands.extend(target.target for target in parent.targets)
+        if isinstance(parent, (cst.If, cst.Try, cst.Match)):
+            branches.insert(0, (parent, node))
+        node = parent
+    held = passed.value.value if isinstance(passed.value, cst.Name) else ""
+    names = frozenset(n for operand in operands for n in names_in(operand)) - {held, "self"}
+    return Wires(node, tuple(branches), names)
+
+
+def names_in(node: cst.CSTNode) -> Iterator[str]:
+    """The variables in an expression, less what is only called."""
+    if isinstance(node, cst.Name):
+        yield node.value
+    for child in node.children:
+        called = isinstance(node, cst.Call) and child is node.func
+        if not (called and isinstance(child, cst.Name)):
+            yield from names_in(child)
+
+
+def is_visible(site: Site, sites: list[Site]) -> bool:
+    """Whether a reader of the file can see that a call without boundaries lacks them.
+
+    Another contracted call of the function is given boundaries, shares a variable with it (an operand or a result), and
+    does not stand in another branch of the same statement: what is dense in one branch may be packed in the other.
+    """
+    own = wires_of(site)
+    if own is None:
+        return False
+    for other in sites:
+        wires = wires_of(other) if other is not site else None
+        if wires is None or wires.function is not own.function or not wires.names & own.names:
+            continue
+        if not any(a[0] is b[0] and a[1] is not b[1] for a in own.branches for b in wires.branches):
+            return True
+    return False
+
+
+def parents_in(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        for child in node.children:
+            yield child, node
+            stack.append(child)
 
 
 def sites_of(filename: str, data: bytes) -> list[Site]:
@@ -216,6 +280,7 @@ def sites_of(filename: str, data: bytes) -> list[Site]:
     findings = examine(filename, data, {}, seen=seen).findings
     flagged = {row for f in findings for row in range(f.location.row, f.end_location.row + 1)}
     sites: dict[tuple[int, ...], Site] = {}
+    parents: dict[cst.CSTNode, cst.CSTNode] = {}
     for run in seen:
         callees = Counter((scene.node, scene.path) for scene in run.scenes)
         ambiguous = {n for n, _ in callees if sum(n is m for m, _ in callees) > 1}
@@ -224,7 +289,8 @@ def sites_of(filename: str, data: bytes) -> list[Site]:
                 continue  # one of several callees, by the path taken
             direct = not scene.chain and scene.module.filename == filename
             if direct and isinstance(scene.node, cst.Call):
-                site = Site(filename, text, scene)
+                parents = parents or dict(parents_in(scene.module.tree))
+                site = Site(filename, text, scene, parents)
                 if not flagged & set(range(site.rows[0], site.rows[1] + 1)):
                     sites.setdefault(site.rows, site)
     return list(sites.values())
@@ -235,6 +301,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="distributions (all of them)")
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
     parser.add_argument("--show", action="store_true", help="print every mutant that is missed")
+    parser.add_argument("--rule", help="make the mutants of this code only")
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")
@@ -252,7 +319,9 @@ def main() -> int:
             count += len(sites)
             for site in sites:
                 for mutant in mutants(site.scene, site.text_of):
-                    if mutant.codes == ("KDA003",) and not has_sibling(site, sites):
+                    if options.rule is not None and options.rule not in mutant.codes:
+                        continue
+                    if mutant.codes == ("KDA003",) and not is_visible(site, sites):
                         continue
                     text = site.broken(mutant)
                     if text is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.tags import DROPPED, SWALLOWED
+from kdacheck.contracts.tags import DROPPED, SWALLOWED, UNREAD
 from kdacheck.rule import Rule, Violation
 
 
@@ -25,6 +25,14 @@ def check(call: Call) -> Iterator[Violation]:
                 f"passing them on",
                 parameter=name,
                 remedy="pass `**kwargs` on",
+            )
+        if note.startswith(UNREAD):
+            function = note.removeprefix(UNREAD)
+            yield Violation(
+                f"`{name}` is not passed: `{function}` takes it and does nothing with it",
+                parameter=name,
+                remedy=f"hand it on: `{name}={name}`",
+                likely=True,
             )
 
 
@@ -66,6 +74,14 @@ def run(weight, g, beta):
     y = y.unflatten(-1, (4, 64))
     o, _ = chunk_kda(y, y, y, g, beta, cu_seqlens=cu)
     return o
+""",
+    ),
+    likely=(
+        """\
+from fla.ops.kda import chunk_kda
+
+def attend(q, k, v, g, beta, cu_seqlens=None):
+    return chunk_kda(q, k, v, g, beta)
 """,
     ),
     check=check,

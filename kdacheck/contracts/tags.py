@@ -41,10 +41,15 @@ V_FIRST = "v-first"
 K_FIRST = "k-first"
 
 #: Notes of `Call.notes` on the boundaries, each followed by a name: the sibling that got them, the function whose
-#: `**kwargs` end there, the mask that made them.
+#: `**kwargs` end there, the function that takes them and does nothing with them, the mask that made them.
 DROPPED = "dropped, unlike "
 SWALLOWED = "swallowed by "
+UNREAD = "unread in "
 OVERWRITTEN = "overwritten from "
 
-#: Begins the tag of a tensor made by a call that was given boundaries; followed by the number of the call.
+#: Begins the tag of a tensor that a call may have made which was given boundaries, or which could have been given some
+#: and was not; and the tag of a tensor that such a call certainly made. Each is followed by the number of the call.
 PACKED = "packed by "
+PERHAPS_UNPACKED = "perhaps not packed by "
+UNPACKED = "not packed by "
+BY_CALL = (PACKED, PERHAPS_UNPACKED, UNPACKED)

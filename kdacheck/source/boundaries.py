@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,10 @@ import libcst as cst
 from kdacheck.contracts import Contract
 from kdacheck.contracts.clauses import Boundaries, VFirst
 from kdacheck.contracts.outputs import Output, result_of
-from kdacheck.contracts.tags import K_FIRST, PACKED, V_FIRST
+from kdacheck.contracts.tags import BY_CALL, K_FIRST, PACKED, PERHAPS_UNPACKED, UNPACKED, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.facts.tensors import ASPECTS
-from kdacheck.source.module import Definition, blocks, suite
+from kdacheck.source.module import Definition, assigned_targets, blocks, suite
 from kdacheck.source.objects import Argument, is_none
 from kdacheck.source.origins import Made
 from kdacheck.source.state import State, alternatives, new_handle, opaque
@@ -22,48 +22,160 @@ from kdacheck.source.values import NONE, Items, Value
 
 if TYPE_CHECKING:
     from kdacheck.source.interpreter import Interpreter
+    from kdacheck.source.judge import Scene
+
+
+@dataclass(frozen=True)
+class Works:
+    """What a call works on, and where it stands.
+
+    operands: the values it is given. sources: what those are made of in the call itself, as `x` in `conv(proj(x))`.
+    block: its activation and the blocks around it in that; two calls with the same go together.
+    """
+
+    operands: tuple[Value, ...]
+    sources: tuple[Value, ...]
+    block: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Wired:
-    """A call that was given the boundaries.
-
-    name: the variable that held them, "" for any other expression. operands: the values it worked on.
-    """
+    """A call that was given the boundaries. name: the variable that held them, "" for any other expression."""
 
     contract: Contract
     boundaries: Value
     name: str
-    node: cst.CSTNode
-    operands: tuple[Value, ...]
+    works: Works
+
+
+@dataclass(frozen=True)
+class Bare:
+    """A call that was given no boundaries. names: the variables as they were there."""
+
+    scene: Scene
+    works: Works
+    names: Mapping[Hashable, Value]
 
 
 @dataclass
 class Wiring:
-    """What the calls of one function have been given so far. calls: those with boundaries, by number."""
+    """What the calls of one function have been given so far, by number: boundaries, or none where some belong."""
 
     calls: dict[int, Wired] = field(default_factory=dict)
+    bare: dict[int, Bare] = field(default_factory=dict)
     #: `pool[slots]` as written -> the callee that got it, and the order in which it reads states.
     gathered: dict[str, tuple[Contract, str]] = field(default_factory=dict)
+
+
+def wired_by(
+    interp: Interpreter, contract: Contract, given: Mapping[str, Argument], state: State
+) -> Wired | None:
+    """A call as one that is given boundaries, None where it is not."""
+    law = contract.first(Boundaries)
+    passed = given.get(law.by) if law is not None else None
+    if law is None or passed is None or is_none(passed.value):
+        return None
+    name = passed.node.value if isinstance(passed.node, cst.Name) else ""
+    return Wired(contract, passed.value, name, _works(interp, law, given, state))
 
 
 def wire(
     interp: Interpreter,
     contract: Contract,
     given: Mapping[str, Argument],
-    node: cst.CSTNode,
-    complete: bool,
-) -> str:
-    """Note a call that gets boundaries; the tag for what it returns, "" for a call that gets none."""
-    law = contract.first(Boundaries)
-    passed = given.get(law.by) if law is not None else None
-    if law is None or passed is None or is_none(passed.value) or not complete:
-        return ""
-    name = passed.node.value if isinstance(passed.node, cst.Name) else ""
-    operands = tuple(given[p].value for p in law.operands if p in given)
-    number = len(interp.run.wiring.calls) + 1
-    interp.run.wiring.calls[number] = Wired(contract, passed.value, name, node, operands)
-    return f"{PACKED}{number}"
+    state: State,
+    wired: Wired | None,
+    scene: Scene | None,
+) -> frozenset[str]:
+    """Note a call that takes boundaries; the tags for what it returns.
+
+    wired: the call where it gets some. scene: how it was judged, None where nothing is to be said of it.
+    """
+    wiring, law = interp.run.wiring, contract.first(Boundaries)
+    if wired is not None:
+        number = len(wiring.calls) + 1
+        wiring.calls[number] = wired
+        return frozenset((f"{PACKED}{number}",))
+    if scene is None or law is None or _gets_others(law, given):
+        return frozenset()
+    works = _works(interp, law, given, state)
+    if not works.operands:
+        return frozenset()
+    number = len(wiring.bare) + 1
+    wiring.bare[number] = Bare(scene, works, dict(state.names))
+    return frozenset((f"{UNPACKED}{number}", f"{PERHAPS_UNPACKED}{number}"))
+
+
+def _works(
+    interp: Interpreter, law: Boundaries, given: Mapping[str, Argument], state: State
+) -> Works:
+    operands = [given[name] for name in law.operands if name in given]
+    inner = [arg.value for o in operands if isinstance(o.node, cst.Call) for arg in o.node.args]
+    names = [node.value for node in inner if isinstance(node, cst.Name)]
+    return Works(
+        tuple(operand.value for operand in operands),
+        tuple(state.names[name] for name in names if name in state.names),
+        (interp.frame.number, *interp.frame.blocks),
+    )
+
+
+def _gets_others(law: Boundaries, given: Mapping[str, Argument]) -> bool:
+    """Whether a call is told the boundaries in another way than by offsets."""
+    return any(way in given and not is_none(given[way].value) for way in law.instead)
+
+
+def _are_alike(one: Contract, a: Works, other: Contract, b: Works) -> bool:
+    """Whether two calls of one callee, side by side, are given what is made of the same tensors."""
+    return (
+        one is other
+        and a.block == b.block
+        and bool(a.sources)
+        and len(a.sources) == len(b.sources)
+        and all(map(_is_same, a.sources, b.sources))
+    )
+
+
+def left_out(interp: Interpreter, wired: Wired) -> list[Bare]:
+    """The earlier calls that should have been given the boundaries that a call gets.
+
+    Either an operand comes from such a call, certainly or in a block that gives the boundaries to another call; or one
+    leads to the other, both work on the same tensors, and the boundaries were at hand; or they stand side by side and work
+    on what is made of the same tensors.
+    """
+    operands = wired.works.operands
+    certain = {tag for value in operands for tag in _certain_tags(value)}
+    possible = {
+        tag
+        for value in operands
+        for one in alternatives(value)
+        if isinstance(one, TensorFacts)
+        for tag in one.tags
+    }
+    wiring = interp.run.wiring
+    found: list[Bare] = []
+    for number, bare in wiring.bare.items():
+        works = bare.works
+        beside = any(
+            other.works.block == works.block and _is_same(other.boundaries, wired.boundaries)
+            for other in wiring.calls.values()
+        )
+        before = works.block == wired.works.block[: len(works.block)]
+        same = before and all(any(_is_same(v, o) for o in operands) for v in works.operands)
+        if (
+            f"{UNPACKED}{number}" in certain
+            or (beside and f"{PERHAPS_UNPACKED}{number}" in possible)
+            or (same and _is_at_hand(wired, State(dict(bare.names))))
+            or _are_alike(bare.scene.contract, works, wired.contract, wired.works)
+        ):
+            found.append(bare)
+    return found
+
+
+def _certain_tags(value: Value) -> frozenset[str]:
+    """The tags that every alternative of a value has."""
+    tags = [one.tags if isinstance(one, TensorFacts) else None for one in alternatives(value)]
+    known = [t for t in tags if t is not None]
+    return frozenset.intersection(*known) if known and len(known) == len(tags) else frozenset()
 
 
 def dropped_by(
@@ -75,15 +187,17 @@ def dropped_by(
 ) -> Wired | None:
     """The earlier call whose boundaries a call without any should have been given, None where it needs none.
 
-    Either an operand was made by that call, or both work on the same tensors and the boundaries are at hand.
+    Either an operand was made by that call, or both work on the same tensors and the boundaries are at hand, or they
+    stand side by side and work on what is made of the same tensors.
     """
     law = contract.first(Boundaries)
     if law is None or not complete:
         return None
-    ways = (law.by, *law.instead)
-    if any(way in given and not is_none(given[way].value) for way in ways):
+    passed = given.get(law.by)
+    if (passed is not None and not is_none(passed.value)) or _gets_others(law, given):
         return None
-    operands = [given[p].value for p in law.operands if p in given]
+    works = _works(interp, law, given, state)
+    operands = works.operands
     for number, wired in interp.run.wiring.calls.items():
         tag = f"{PACKED}{number}"
         made = any(
@@ -93,8 +207,11 @@ def dropped_by(
         )
         if made and not _is_known_none(wired, state):
             return wired
-        same = sum(any(_is_same(v, other) for other in wired.operands) for v in operands)
-        if operands and same == len(operands) and _is_at_hand(wired, state):
+        same = all(any(_is_same(v, other) for other in wired.works.operands) for v in operands)
+        if operands and same and _is_at_hand(wired, state):
+            return wired
+        alike = _are_alike(contract, works, wired.contract, wired.works)
+        if alike and not _is_known_none(wired, state):
             return wired
     return None
 
@@ -116,6 +233,41 @@ def swallowed_by(interp: Interpreter, passed: Argument | None) -> str:
     name = _star_keywords(caller)
     used = {n for statement in suite(caller.node.body) for n in _names(statement)}
     return caller.qualified if name and name not in used else ""
+
+
+def unread_by(interp: Interpreter, law: Boundaries, given: Mapping[str, Argument]) -> str:
+    """The function around a call without boundaries that takes them by the same name and does nothing with them, else "".
+
+    The operands are its parameters, untouched. Methods of classes with bases are left out: they may have the parameter
+    for the sake of others of their kind.
+    """
+    passed = given.get(law.by)
+    definition = interp.frame.definition
+    if (passed is not None and not is_none(passed.value)) or _gets_others(law, given):
+        return ""
+    if definition is None or not isinstance(definition.node, cst.FunctionDef):
+        return ""
+    owner = interp.class_of(definition.owner_class) if definition.owner_class is not None else None
+    if definition.decorators or (definition.owner is not None and owner is None):
+        return ""
+    if owner is not None and (owner.bases or not all(map(_is_torch_module, owner.outside))):
+        return ""
+    params = definition.node.params
+    named = {p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)}
+    changed = {
+        t.value for t in assigned_targets(suite(definition.node.body)) if isinstance(t, cst.Name)
+    }
+    operands = [given[name].node for name in law.operands if name in given]
+    if law.by not in named or not all(
+        isinstance(node, cst.Name) and node.value in named - changed for node in operands
+    ):
+        return ""
+    used = {n for statement in suite(definition.node.body) for n in _variables(statement)}
+    return definition.qualified if law.by not in used and "locals" not in used else ""
+
+
+def _is_torch_module(path: str) -> bool:
+    return path in ("torch.nn.Module", "torch.nn.modules.module.Module", "object")
 
 
 def _star_keywords(definition: Definition) -> str:
@@ -148,10 +300,10 @@ def packed_tags(
     tags: frozenset[str], operation: str, source: TensorFacts, arguments: Sequence[Value]
 ) -> frozenset[str]:
     """The tags of a result with those of packing: kept where the operation leaves batch and token axes alone."""
-    others = frozenset(tag for tag in tags if not tag.startswith(PACKED))
+    others = frozenset(tag for tag in tags if not tag.startswith(BY_CALL))
     if operation not in _KEEPING and not (operation == "rearrange" and _keeps_rows(arguments)):
         return others
-    return others | {tag for tag in source.tags if tag.startswith(PACKED)}
+    return others | {tag for tag in source.tags if tag.startswith(BY_CALL)}
 
 
 def _keeps_rows(arguments: Sequence[Value]) -> bool:
@@ -210,7 +362,7 @@ def returned(
     given: Mapping[str, Argument],
     node: cst.CSTNode,
     complete: bool,
-    tag: str,
+    tags: frozenset[str],
 ) -> Value:
     """What a contracted call returns: shapes like those of its arguments, and what is known of states."""
     result = result_of(contract)
@@ -224,7 +376,7 @@ def returned(
         for out in result.outputs
         if out is None or not out.dropped or _is_on(contract, given, out.flag)
     ]
-    outputs = [_output(interp, contract, given, out, node, tag) for out in kept]
+    outputs = [_output(interp, contract, given, out, node, tags) for out in kept]
     if result.alone:
         return outputs[0] if outputs else NONE
     if len(outputs) == 1 < len(result.outputs):
@@ -244,7 +396,7 @@ def _output(
     given: Mapping[str, Argument],
     out: Output | None,
     node: cst.CSTNode,
-    tag: str,
+    tags: frozenset[str],
 ) -> Value:
     is_there = True
     if out is not None and out.flag and out.flag in contract.by_name:
@@ -263,7 +415,7 @@ def _output(
         if isinstance(like, TensorFacts) and like.shape is not None:
             dtypes = frozenset((out.dtype,)) if out.dtype else like.dtypes
             facts = TensorFacts(like.shape, dtypes=dtypes, device=like.device, origins=origins)
-        return replace(facts, tags=frozenset((tag,) if tag else ()))
+        return replace(facts, tags=tags)
     law = contract.first(VFirst)
     if law is None or not law.returns_state:
         return opaque()
@@ -330,6 +482,17 @@ def _names(node: cst.CSTNode) -> set[str]:
             found.add(current.value)
         stack.extend(current.children)
     return found
+
+
+def _variables(node: cst.CSTNode) -> Iterator[str]:
+    """The variables in a piece of code, less the names of attributes and keywords."""
+    if isinstance(node, cst.Name):
+        yield node.value
+    named = node.keyword if isinstance(node, cst.Arg) else None
+    named = node.attr if isinstance(node, cst.Attribute) else named
+    for child in node.children:
+        if child is not named:
+            yield from _variables(child)
 
 
 def _tests_both(interp: Interpreter, mask: str, name: str) -> bool:

@@ -52,5 +52,7 @@ class Frame:
     #: Parameters with their first values, and the tests that hold where the function is now.
     parameters: dict[str, Value] = field(default_factory=dict)
     tests: list[cst.BaseExpression] = field(default_factory=list)
+    #: The ids of the blocks around what the function is at, outermost first.
+    blocks: list[int] = field(default_factory=list)
     #: The sizes of the axes that annotations and names speak of.
     dims: dict[str, Dim] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from kdacheck import rules
 from kdacheck.contracts import REQUIRED, Call, Contract
 from kdacheck.contracts.clauses import Boundaries
 from kdacheck.contracts.model import label
-from kdacheck.contracts.tags import DROPPED, OVERWRITTEN, SWALLOWED
+from kdacheck.contracts.tags import DROPPED, OVERWRITTEN, SWALLOWED, UNREAD
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules import state_layout
@@ -89,12 +89,19 @@ def judge(
     if interp.run.frames and interp.run.frames[0].definition is not None:
         interp.run.reached.add(interp.run.frames[0].definition)
     wired = boundaries.dropped_by(interp, contract, bound.given, bound.complete, state)
+    scene: Scene | None = None
     if interp.is_told(node, state):
-        _report(interp, path, contract, version, bound, node, state, wired)
-    boundaries.note_gather(interp, contract, bound.given)
+        scene = _report(interp, path, contract, version, bound, node, state, wired)
     whole = bound.complete and not bound.maybe
-    tag = boundaries.wire(interp, contract, bound.given, node, whole)
-    return boundaries.returned(interp, contract, bound.given, node, whole, tag)
+    sibling = boundaries.wired_by(interp, contract, bound.given, state) if whole else None
+    if sibling is not None and scene is not None:
+        for bare in boundaries.left_out(interp, sibling):
+            _report_left_out(interp, bare, sibling)
+    boundaries.note_gather(interp, contract, bound.given)
+    tags: frozenset[str] = frozenset()
+    if whole:
+        tags = boundaries.wire(interp, contract, bound.given, state, sibling, scene)
+    return boundaries.returned(interp, contract, bound.given, node, whole, tags)
 
 
 def each_call(
@@ -143,7 +150,7 @@ def _report(
     node: cst.CSTNode,
     state: State,
     wired: boundaries.Wired | None,
-) -> None:
+) -> Scene:
     notes = _notes(interp, contract, bound, wired)
     calls = each_call(interp, contract, version, bound, state, notes)
     scene = Scene(
@@ -191,6 +198,35 @@ def _report(
                     _meanings(interp, wired, state),
                 )
             )
+    return scene
+
+
+def _report_left_out(interp: Interpreter, bare: boundaries.Bare, wired: boundaries.Wired) -> None:
+    """Report an earlier call that was not given the boundaries that a later one gets."""
+    rule, law = rules.find("KDA003"), bare.scene.contract.first(Boundaries)
+    if rule is None or law is None:
+        return
+    scene = replace(bare.scene, wired=wired)
+    note = {law.by: DROPPED + label(wired.contract.paths[0])}
+    names = {wired.name: bare.names[wired.name]} if wired.name in bare.names else {}
+    for violation in everywhere(rule, [replace(call, notes=note) for call in scene.calls]):
+        interp.run.found.append(
+            Found(
+                rule,
+                violation,
+                scene.path,
+                scene.contract,
+                scene.version,
+                scene.node,
+                scene.node,
+                None,
+                scene.chain,
+                scene.module,
+                interp.root,
+                scene,
+                names,
+            )
+        )
 
 
 def _meanings(
@@ -238,6 +274,9 @@ def _notes(
     swallower = boundaries.swallowed_by(interp, passed)
     if swallower:
         return {law.by: SWALLOWED + swallower}
+    ignorer = boundaries.unread_by(interp, law, bound.given) if bound.complete else ""
+    if ignorer:
+        return {law.by: UNREAD + ignorer}
     if passed is not None and isinstance(passed.node, cst.Name):
         mask = interp.frame.overwritten.get(passed.node.value)
         if mask is not None:

@@ -8,7 +8,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kdacheck.contracts.tags import BATCH_CUT, HEAD_FIRST, K_FIRST, PACKED, V_FIRST
+from kdacheck.contracts.tags import (
+    BATCH_CUT,
+    BY_CALL,
+    HEAD_FIRST,
+    K_FIRST,
+    PACKED,
+    PERHAPS_UNPACKED,
+    V_FIRST,
+)
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
 from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
 from kdacheck.source import limits
@@ -378,7 +386,7 @@ AXIS_TAGS = frozenset((BATCH_CUT, HEAD_FIRST, "token-major", K_FIRST, V_FIRST))
 
 
 def _lasting(tags: frozenset[str]) -> frozenset[str]:
-    return frozenset(tag for tag in tags if tag in AXIS_TAGS or tag.startswith(PACKED))
+    return frozenset(tag for tag in tags if tag in AXIS_TAGS or tag.startswith(BY_CALL))
 
 
 def without_contents(value: Value, seen: Changed | None = None) -> Value:
@@ -540,7 +548,7 @@ def _is_module(value: Value) -> bool:
 
 def joined_tags(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
     """Tags where two paths meet: what both have, and packing that either has, since rows are the same on both."""
-    return (a & b) | {tag for tag in a | b if tag.startswith(PACKED)}
+    return (a & b) | {tag for tag in a | b if tag.startswith((PACKED, PERHAPS_UNPACKED))}
 
 
 def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:

@@ -68,10 +68,13 @@ _PATCHING = frozenset(("patch", "object", "dict", "multiple"))
 
 def run_suite(interp: Interpreter, statements: Suite, state: State | None) -> State | None:
     """The state after a block, None where no path reaches its end."""
+    blocks = interp.frame.blocks
+    blocks.append(id(statements))
     for statement in statements:
         if state is None:
-            return None
+            break
         state = run(interp, statement, state)
+    blocks.pop()
     return state
 
 
