@@ -8,7 +8,7 @@ from typing import TextIO
 from kdacheck.finding import Finding, Position
 from kdacheck.lines import Lines
 from kdacheck.plain import plain, plain_row
-from kdacheck.report import Run, marks, one_line, shown
+from kdacheck.report import Run, marks, shown
 from kdacheck.report.style import Style
 
 CONTEXT = 2
@@ -27,7 +27,7 @@ def _block(finding: Finding, frames: Frames, unsafe: bool) -> list[str]:
     style = frames.style
     beside = "".join(f"{style.help(mark)} " for mark in marks(finding, unsafe))
     lines = [
-        f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {plain(one_line(finding.message))}"
+        f"{style.code(finding.code)} {beside}{style.strong(finding.name)}: {plain(finding.message)}"
     ]
     width = len(
         str(
