@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import libcst as cst
@@ -88,6 +88,12 @@ class _Source:
         return found.start() if found is not None else len(self.text)
 
 
+@lru_cache(maxsize=1)
+def _source_of(module: Module) -> _Source:
+    """The text of a file: made once for all its findings."""
+    return _Source(module)
+
+
 def _last_at_most(starts: Sequence[int], offset: int) -> int:
     from bisect import bisect_right
 
@@ -111,7 +117,7 @@ class _Case:
 
     @cached_property
     def source(self) -> _Source:
-        return _Source(self.item.module)
+        return _source_of(self.item.module)
 
     @property
     def parameter(self) -> str:
