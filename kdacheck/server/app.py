@@ -43,6 +43,9 @@ def serve() -> int:
         server.feature(method, options)(handler)
     # what goes wrong is told to the client; for pygls every refused request is a traceback
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    logging.getLogger("asyncio").setLevel(
+        logging.ERROR
+    )  # it warns of children that died by themselves
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints must not get between the messages
     server.start_io(stdout=out)

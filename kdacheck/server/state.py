@@ -254,6 +254,10 @@ class Server(LanguageServer):
         """Whether the client says that it can do something."""
         return bool(get_capability(self.client_capabilities, capability, False))
 
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Note what a client did against the protocol; pygls would put it before the user."""
+        self.log(f"{type(error).__name__}: {error}")
+
     def log(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
 

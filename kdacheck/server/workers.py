@@ -110,5 +110,12 @@ class Worker:
     async def close(self) -> None:
         """End the process; nothing is done any more."""
         self._closed = True
-        if self._process is not None and self._process.returncode is None:
-            await self._end(self._process)
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()  # which it takes for the end
+        try:
+            await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+        except TimeoutError:
+            await self._end(process)

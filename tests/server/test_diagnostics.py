@@ -316,3 +316,38 @@ def test_a_text_that_takes_long_is_called_off_and_keeps_nothing_waiting(
     editor.edit(uri, wrong)
     assert editor.codes(uri) == ["KDA001"]
     assert {params.version for params in editor.published if params.uri == uri} == {5}
+
+
+def test_a_client_that_keeps_no_rules_is_borne_with(
+    editor: Editor, tmp_path: pathlib.Path, wrong: str, right: str
+) -> None:
+    folder = tmp_path / "\xe4 b%20"
+    folder.mkdir()
+    path = folder / "m\xf6del (1).py"
+    editor.open(path, right)
+    uri = editor.open(path, wrong)  # once more, without closing
+    editor.becomes(uri, "KDA001")
+    folder.rmdir()  # the text lives on in the editor
+    editor.edit(uri, wrong + "\n")
+    assert editor.codes(uri) == ["KDA001"]
+    for _ in range(2):
+        editor.shut(uri)
+    editor.save(uri)
+    editor.edit(uri, wrong)
+    assert editor.hover(uri, 6, 22) is None
+    assert editor.codes(editor.open(path, wrong)) == ["KDA001"]
+    assert editor.shown == []
+
+
+def test_many_findings_take_no_more_than_their_number(
+    editor: Editor, tmp_path: pathlib.Path
+) -> None:
+    call = (
+        "def run{n}(g, beta):\n    q = torch.randn(2, 8, 8, 64)\n"
+        "    return chunk_kda(q, q, q, g, beta, cu_seqlens=torch.tensor([0, 8, 16]))\n\n"
+    )
+    text = "import torch\nfrom fla.ops.kda import chunk_kda\n\n" + "".join(
+        call.format(n=n) for n in range(150)
+    )
+    uri = editor.open(tmp_path / "model.py", text)
+    assert editor.codes(uri) == ["KDA001"] * 150
