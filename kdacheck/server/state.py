@@ -147,8 +147,8 @@ class Server(LanguageServer):
     async def _check_edited(self, document: Open) -> None:
         await asyncio.sleep(DEBOUNCE_SECONDS)
         if await self._check(document):
-            followers = [o for o in self.open.values() if document.path in o.result.followed]
-            self.check_later(followers)
+            others = (other for other in self.open.values() if other is not document)
+            self.check_later(other for other in others if document.path in other.result.followed)
 
     def check_later(self, documents: Iterable[Open], delay: float = LATER_SECONDS) -> None:
         """Look again at texts around which something changed, one after another, behind all that is edited."""
