@@ -1,6 +1,7 @@
 """Pinned Helion configurations, per architecture. Plain data: nothing here imports Helion.
 
-A key is the kernel, then the regime that the launcher names: for the state pass the tile of V, for decode the width of a state
+A key is the kernel, then the regime that the launcher names: for the state pass the tile of V, or that it is exact (float32,
+whose tiles are twice as large), for decode the width of a state
 element and how many (row, value head) pairs there are. Chosen on the GPU that the architecture names (benchmarks/gpu);
 any other takes ``DEFAULT``, which fits the shared memory of every GPU since sm80.
 """
@@ -14,7 +15,7 @@ Config = dict[str, Any]
 _V_FIRST = [[2, 1, 0]]
 
 
-def _decode(span: int, tile: int, unroll: list[int] | None = None) -> Config:
+def _decode(span: int, tile: int, unroll: list[int] | None = None, **more: Any) -> Config:
     """One warp a program, ``span`` values a program in tiles of ``tile``, neighbours in V side by side on the grid."""
     config: Config = {
         "block_sizes": [span, tile],
@@ -24,13 +25,14 @@ def _decode(span: int, tile: int, unroll: list[int] | None = None) -> Config:
     }
     if unroll:
         config["range_unroll_factors"] = unroll
-    return config
+    return config | more
 
 
 def _states(tile: int, stages: int) -> Config:
+    """A warp for 16 values, so that no warp needs another's part of the state."""
     return {
         "block_sizes": [tile],
-        "num_warps": 4,
+        "num_warps": 8 if tile == 128 else 4,
         "num_stages": stages,
         "loop_orders": _V_FIRST,
     }
@@ -38,36 +40,48 @@ def _states(tile: int, stages: int) -> Config:
 
 DEFAULT: dict[str, Config] = {
     "chunk_operands": {"num_warps": 4, "num_stages": 1},
-    "chunk_states/16": _states(16, 1),
     "chunk_states/32": _states(32, 1),
     "chunk_states/64": _states(64, 1),
+    "chunk_states/128": _states(64, 1),
     "packed_decode": _decode(16, 16),
     "replayssm_decode": _decode(32, 16),
+    "chunk_states/exact": _states(32, 1),
     "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 
 SM90: dict[str, Config] = {
     "chunk_operands": {"num_warps": 4, "num_stages": 1},
-    "chunk_states/16": _states(16, 3),
     "chunk_states/32": _states(32, 3),
     "chunk_states/64": _states(64, 3),
+    "chunk_states/128": _states(128, 3),
+    "chunk_states/exact": _states(32, 1),
     "packed_decode/float32-tiny": {"block_sizes": [4, 4], "num_warps": 1, "num_stages": 1},
     "packed_decode/float32-few": _decode(8, 8),
     "packed_decode/float32-some": _decode(32, 8, [0, 2]),
     "packed_decode/float32-many": _decode(8, 8),
+    "packed_decode/float32-most": _decode(8, 8),
     "packed_decode/half-tiny": _decode(4, 4),
     "packed_decode/half-few": _decode(16, 8, [0, 2]),
     "packed_decode/half-some": _decode(32, 8),
-    "packed_decode/half-many": _decode(16, 8, [0, 2]),
+    "packed_decode/half-many": _decode(
+        16,
+        8,
+        [0, 2],
+        # slots, q, k, a, dt_bias, A_log, b, state, v: the state passes once, the rest is read by all tiles of V
+        load_eviction_policies=["", *["last"] * 6, "first", ""],
+    ),
+    "packed_decode/half-most": _decode(16, 8, [0, 2], loop_orders=[[1, 2, 0]]),
     # unroll: the grid, the ring, V, the flush
     "replayssm_decode/float32-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-few": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-some": _decode(32, 8, [0, 2, 0, 0]),
     "replayssm_decode/float32-many": _decode(128, 8, [0, 4, 2, 0]),
+    "replayssm_decode/float32-most": _decode(128, 8, [0, 8, 2, 0]),
     "replayssm_decode/half-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-few": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-some": _decode(64, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-many": _decode(128, 32, [0, 4, 0, 0]),
+    "replayssm_decode/half-most": _decode(128, 32, [0, 4, 0, 0]),
     "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,7 +30,7 @@ from kdacheck.clauses import (
 )
 
 from . import reference
-from .launch import call, kernel, traced
+from .launch import Launched, again, call, kernel, traced
 
 
 @contract(
@@ -78,17 +79,21 @@ def packed_decode(
         ContractError: the call breaks the contract; not raised where contracts are not checked.
         ValueError: a shape or device would make the kernel read or write outside its tensors.
     """
-    _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices)
     args = (
         mixed_qkv, a, b, A_log, dt_bias, float(scale), initial_state, out, ssm_state_indices,
         use_qk_l2norm_in_kernel, lower_bound,
     )  # fmt: skip
+
+    def run(step: Callable[..., Launched | None]) -> Launched | None:
+        _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices)
+        return step(*args)
+
     if traced(mixed_qkv):
-        torch.ops.kdacheck.packed_decode(*args)
+        run(torch.ops.kdacheck.packed_decode)
     elif out.is_cuda:
-        launch_packed_decode(*args)
+        again("packed_decode", args, lambda: run(launch_packed_decode))
     else:
-        reference.packed_decode(*args)
+        run(reference.packed_decode)
     return out, initial_state
 
 
@@ -144,37 +149,24 @@ def replayssm_decode(
         ContractError: the call breaks the contract; not raised where contracts are not checked.
         ValueError: a shape or device would make the kernel read or write outside its tensors.
     """
-    _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices, split=True)
-    slots, value_heads, value_width, width = initial_state.shape
-    heads = (mixed_qkv.shape[1] - value_heads * value_width) // 2 // width
-    length = d_cache.shape[2] if d_cache.ndim == 4 else 0
-    if (
-        length < 1
-        or d_cache.shape != (slots, value_heads, length, value_width)
-        or k_cache.shape != (slots, heads, length, width)
-        or g_cache.shape != (slots, value_heads, length, width)
-    ):
-        raise ValueError(
-            "the rings must be d_cache [slots, HV, L, V], k_cache [slots, H, L, K] and g_cache [slots, HV, L, K] with L >= 1"
-            f" and the pool's slots (got {tuple(d_cache.shape)}, {tuple(k_cache.shape)}, {tuple(g_cache.shape)})"
-        )
-    rows = mixed_qkv.shape[:1]
-    for name, x in (("write_pos", write_pos), ("force_flush", force_flush)):
-        if x is not None and x.shape != rows:
-            raise ValueError(f"{name} must be [B] (got {tuple(x.shape)})")
-    for x in (d_cache, k_cache, g_cache, write_pos, force_flush):
-        if x is not None and x.device != out.device:
-            raise ValueError(f"every tensor must be on {out.device} (got {x.device})")
     args = (
         mixed_qkv, a, b, A_log, dt_bias, float(scale), initial_state, d_cache, k_cache, g_cache, out,
         ssm_state_indices, write_pos, force_flush, use_qk_l2norm_in_kernel, lower_bound,
     )  # fmt: skip
+
+    def run(step: Callable[..., Launched | None]) -> Launched | None:
+        _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices, split=True)
+        _check_rings(
+            mixed_qkv, initial_state, d_cache, k_cache, g_cache, out, write_pos, force_flush
+        )
+        return step(*args)
+
     if traced(mixed_qkv):
-        torch.ops.kdacheck.replayssm_decode(*args)
+        run(torch.ops.kdacheck.replayssm_decode)
     elif out.is_cuda:
-        launch_replayssm_decode(*args)
+        again("replayssm_decode", args, lambda: run(launch_replayssm_decode))
     else:
-        reference.replayssm_decode(*args)
+        run(reference.replayssm_decode)
     return out, initial_state
 
 
@@ -349,12 +341,46 @@ def _check(
             raise ValueError(f"every tensor must be on {device} (got {x.device})")
 
 
+def _check_rings(
+    mixed_qkv: Tensor,
+    pool: Tensor,
+    d_cache: Tensor,
+    k_cache: Tensor,
+    g_cache: Tensor,
+    out: Tensor,
+    write_pos: Tensor,
+    force_flush: Tensor | None,
+) -> None:
+    """The same for what ReplaySSM adds; the rest is checked already."""
+    slots, value_heads, value_width, width = pool.shape
+    heads = (mixed_qkv.shape[1] - value_heads * value_width) // 2 // width
+    length = d_cache.shape[2] if d_cache.ndim == 4 else 0
+    if (
+        length < 1
+        or d_cache.shape != (slots, value_heads, length, value_width)
+        or k_cache.shape != (slots, heads, length, width)
+        or g_cache.shape != (slots, value_heads, length, width)
+    ):
+        raise ValueError(
+            "the rings must be d_cache [slots, HV, L, V], k_cache [slots, H, L, K] and g_cache [slots, HV, L, K] with L >= 1"
+            f" and the pool's slots (got {tuple(d_cache.shape)}, {tuple(k_cache.shape)}, {tuple(g_cache.shape)})"
+        )
+    rows = mixed_qkv.shape[:1]
+    for name, x in (("write_pos", write_pos), ("force_flush", force_flush)):
+        if x is not None and x.shape != rows:
+            raise ValueError(f"{name} must be [B] (got {tuple(x.shape)})")
+    for x in (d_cache, k_cache, g_cache, write_pos, force_flush):
+        if x is not None and x.device != out.device:
+            raise ValueError(f"every tensor must be on {out.device} (got {x.device})")
+
+
 def _variant(state: Tensor, programs: int) -> str:
     """Regime of a launch, as `configs` names it; ``programs`` is rows times value heads."""
-    size = "tiny" if programs < 64 else "few" if programs < 256 else "some"
-    return (
-        f"{'float32' if state.element_size() > 2 else 'half'}-{size if programs < 1024 else 'many'}"
-    )
+    width = "float32" if state.element_size() > 2 else "half"
+    for size, below in (("tiny", 64), ("few", 256), ("some", 1024), ("many", 4096)):
+        if programs < below:
+            return f"{width}-{size}"
+    return f"{width}-most"
 
 
 def launch_packed_decode(
@@ -369,12 +395,12 @@ def launch_packed_decode(
     ssm_state_indices: Tensor,
     normalize: bool,
     lower_bound: float | None,
-) -> None:
-    """Launch on any device that Helion serves, its interpreter included."""
+) -> Launched | None:
+    """Launch on any device that Helion serves, its interpreter included; says what it launched."""
     programs = mixed_qkv.shape[0] * initial_state.shape[1]
     if programs == 0:
-        return
-    call(
+        return None
+    return call(
         kernel("decode_device", "packed_decode", out, _variant(initial_state, programs)),
         mixed_qkv,
         a,
@@ -408,13 +434,13 @@ def launch_replayssm_decode(
     force_flush: Tensor | None,
     normalize: bool,
     lower_bound: float | None,
-) -> None:
-    """Launch on any device that Helion serves, its interpreter included."""
+) -> Launched | None:
+    """Launch on any device that Helion serves, its interpreter included; says what it launched."""
     rows = mixed_qkv.shape[0]
     programs = rows * initial_state.shape[1]
     if programs == 0:
-        return
-    call(
+        return None
+    return call(
         kernel("decode_device", "replayssm_decode", out, _variant(initial_state, programs)),
         mixed_qkv,
         a if a.ndim == 2 else a.view(rows, -1),

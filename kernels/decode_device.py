@@ -48,6 +48,9 @@ def packed_decode(
     V = hl.specialize(pool.size(2))
     K = hl.specialize(pool.size(3))
     H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
+    # Strides are those of a model's layout: as constants they leave the argument list, and a launch is cheaper.
+    hl.specialize((mixed.stride(), a.stride(), b.stride(), A_log.stride(), dt_bias.stride()))
+    hl.specialize((pool.stride(), slots.stride(), out.stride()))
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
     for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):
@@ -111,6 +114,9 @@ def replayssm_decode(
     L = hl.specialize(d_cache.size(2))
     ring = helion.next_power_of_2(L)
     H = hl.specialize(k_cache.size(1))
+    hl.specialize((mixed.stride(), a.stride(), b.stride(), A_log.stride(), dt_bias.stride()))
+    hl.specialize((pool.stride(), d_cache.stride(), k_cache.stride(), g_cache.stride()))
+    hl.specialize((slots.stride(), write_pos.stride(), out.stride()))
     span = hl.register_block_size(1, V)
     block_v = hl.register_block_size(1, V)
     for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):

@@ -259,9 +259,9 @@ def launch(
     recall = room(rows, value_heads, size, width)
     writing = room(rows, value_heads, size, width)
     # Triton 3.6 miscompiles the product for a tile of 32 half-precision values on sm90.
-    fresh = room(rows, value_heads, size, max(value_width, 64))
+    fresh = room(rows, value_heads, max(value_width, 64), size)
     scores = room(rows, value_heads, size, size)
-    decay = room(rows, value_heads, width, dtype=torch.float32)
+    decay = room(rows + 1, value_heads, width, dtype=torch.float32)
     # Unit vectors fit float16, which keeps three more bits than bfloat16.
     pair_dtype = torch.float16 if normalize and half else v.dtype
 
@@ -307,7 +307,7 @@ def launch(
     if track_chunk_idx is not None and track_chunk_idx is initial_state_indices:
         # Helion takes arguments that are one tensor for one parameter, and would do so for every later call.
         track_chunk_idx = track_chunk_idx.view_as(track_chunk_idx)
-    tile = _tile(sequences * value_heads, value_width)
+    tile = _tile(sequences * value_heads, value_width, half)
     kernel("prefill_device", "chunk_states", q, tile, exact=not half)(
         reading,
         recall,
@@ -354,14 +354,16 @@ def _chunk_size(width: int, half: bool) -> int:
     return 64 if width <= 128 and half else 32
 
 
-def _tile(programs: int, value_width: int) -> str:
-    """How many values one program of the state pass holds: few sequences and heads are split further.
+def _tile(programs: int, value_width: int, half: bool) -> str:
+    """How many values one program of the state pass holds, as `configs` names it.
 
-    A tile of 64 halves what the tiles of one head read in common, but only pays once it fills the chip.
+    A tile of 128 halves what the tiles of one head read in common, but only pays once it fills the chip.
     """
-    if value_width % 64 == 0 and programs * (value_width // 64) >= 128:
-        return "64"
-    return "32" if programs * (value_width // 32) >= 96 else "16"
+    if not half:
+        return "exact"
+    if value_width % 128 == 0 and programs * (value_width // 128) >= 96:
+        return "128"
+    return "64" if value_width % 64 == 0 else "32"
 
 
 def _on_cpu(*args: Any) -> tuple[Tensor, Tensor | None]:

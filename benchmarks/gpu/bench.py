@@ -2,7 +2,8 @@
 """Measure kdacheck's kernels and the peers that import, on one GPU.
 
     python benchmarks/gpu/bench.py check [--shard 0/1]        accuracy over random shapes and options
-    python benchmarks/gpu/bench.py prefill decode replay host [--only kdacheck,sglang-helion] [--heads 16] [--markdown FILE]
+    python benchmarks/gpu/bench.py tune --picked FILE         let peers that autotune do so once, and note what they picked
+    python benchmarks/gpu/bench.py prefill tokens decode replay host [--only kdacheck,fla] [--picked FILE] [--markdown FILE]
 
 Peers: SGLang 0.5.23's Helion and Triton kernels and FLA's, where their packages are on the path. Each has its own copy of the
 inputs. A time is the median of CUDA-graph replays in rounds that alternate the order of the providers; prefill starts every
@@ -14,10 +15,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import random
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -47,6 +50,8 @@ PREFILL = (
     (512, 1, 16), (2048, 4, 16), (8192, 8, 16), (2048, 4, 12), (8192, 1, 32), (8192, 8, 32),
     (32768, 16, 32), (8192, 6, 96), (8192, 8, 4),
 )  # fmt: skip
+TOKENS = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
+TUNED = (8192, 8, 16)
 DECODE = ((1, 16), (8, 16), (32, 16), (128, 16), (256, 32))
 REPLAY = ((8, 16, 8), (32, 16, 8), (128, 16, 8), (128, 16, 16), (256, 32, 16))
 Call = Callable[[], Any]
@@ -107,6 +112,25 @@ def prefill_call(name: str, kernel: Any, inputs: dict[str, Any]) -> Call:
             return kernel(**own, **options)
 
     return call
+
+
+def tune(only: list[str], part: str, file: str) -> None:
+    """Let the peers tune at one shape: with ``part`` only compile that share, else write what was picked to ``file``."""
+    import autotuned
+
+    index, _, count = part.partition("/")
+    if int(count) > 1:
+        autotuned.share(int(index), int(count))
+    picked = autotuned.record()
+    inputs = prefill_inputs(*TUNED)
+    for name, kernel in found("prefill", only).items():
+        if name != "kdacheck":
+            begin = time.perf_counter()
+            prefill_call(name, kernel, inputs)()
+            torch.cuda.synchronize()
+            print(f"# {name}: {time.perf_counter() - begin:.0f} s", flush=True)
+    if int(count) == 1:
+        Path(file).write_text(json.dumps(picked, indent=1, sort_keys=True) + "\n")
 
 
 def decode_inputs(batch: int, heads: int, state: torch.dtype, ring: int = 0) -> dict[str, Any]:
@@ -259,6 +283,19 @@ def measure_prefill(only: list[str], heads: list[int], rounds: int, rate: float)
             {n: prefill_call(n, k, inputs) for n, k in kernels.items()}, 5, rounds, flush
         )
         table.row(", ".join(map(str, shape)), times, shape[0] * shape[2] * WIDTH * 10 / rate * 1e6)
+    return table.close()
+
+
+def measure_tokens(only: list[str], heads: list[int], rounds: int, rate: float) -> list[str]:
+    """Prefill of more and more tokens in sequences of random length, 1024 on average."""
+    kernels = found("prefill", only)
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    table = Table("prefill of 16 heads by tokens", list(kernels))
+    for tokens in TOKENS:
+        inputs = prefill_inputs(tokens, max(1, tokens // 1024), 16)
+        calls = {n: prefill_call(n, k, inputs) for n, k in kernels.items()}
+        times = alternated(calls, 5, rounds, flush)
+        table.row(str(tokens), times, tokens * 16 * WIDTH * 10 / rate * 1e6)
     return table.close()
 
 
@@ -428,12 +465,17 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "what", nargs="+", choices=("check", "accuracy", "prefill", "decode", "replay", "host")
+        "what",
+        nargs="+",
+        choices=("check", "accuracy", "prefill", "tokens", "decode", "replay", "host", "tune"),
     )
     parser.add_argument("--only", default="", help="providers, comma-separated")
     parser.add_argument("--heads", default="", help="prefill shapes of these head counts only")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--shard", default="0/1", help="of the checks: index/count")
+    parser.add_argument("--shard", default="0/1", help="of the checks or of tuning: index/count")
+    parser.add_argument(
+        "--picked", default="", help="configurations of peers: tune writes them, others pin them"
+    )
     parser.add_argument("--markdown", help="also write the tables here")
     options = parser.parse_args()
     only = [n for n in options.only.split(",") if n]
@@ -441,6 +483,13 @@ def main() -> int:
     if "check" in options.what:
         index, _, count = options.shard.partition("/")
         return 1 if check(int(index), int(count)) else 0
+    if "tune" in options.what:
+        tune(only, options.shard, options.picked)
+        return 0
+    if options.picked:
+        import autotuned
+
+        autotuned.pin(Path(options.picked))
     rate = bandwidth()
     versions = [f"torch {torch.__version__}"]
     for name in ("triton", "helion", "sglang", "fla"):
@@ -455,6 +504,7 @@ def main() -> int:
     print("#", text[0])
     measures = {
         "prefill": measure_prefill,
+        "tokens": measure_tokens,
         "decode": measure_decode,
         "replay": measure_replay,
         "host": measure_host,
