@@ -74,7 +74,17 @@ def build(source: pathlib.Path, folder: pathlib.Path) -> None:
 def install(python: pathlib.Path, *arguments: str | pathlib.Path) -> None:
     """Install with this environment's pip into another one; skips the test where packages cannot be fetched."""
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-compile", *arguments],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "install",
+            "-q",
+            "--no-compile",
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},

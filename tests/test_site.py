@@ -89,8 +89,9 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site):
 def test_a_link_to_nowhere_is_an_error(tmp_path):
     """What the settings of the site say of links is what makes `--strict` fail."""
     pytest.importorskip("material")
-    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
-    (tmp_path / "mkdocs.yml").write_text(settings.partition("\nnav:")[0])
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[0]
+    settings = settings.replace("hooks: [", f"hooks: [{ROOT}/")
+    (tmp_path / "mkdocs.yml").write_text(settings)
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "README.md"
     for link, told in {"gone.md": "gone.md", "README.md#gone": "#gone", "#gone": "#gone"}.items():
@@ -210,3 +211,11 @@ def test_the_contracts_are_filtered_by_what_is_typed(site, page, tmp_path):
     page.wait_for("location.hash.length > 1 && document.querySelector(':target')")
     assert "replayssm" in page.evaluate("document.querySelector(':target').innerText")
     assert page.problems == []
+
+
+def test_a_link_out_of_the_site_leads_to_the_repository(site):
+    links = Links((site / "limits.html").read_text("utf-8")).linked
+    out = {link for link in links if "/blob/main/" in link}
+    assert out
+    for link in out:
+        assert (ROOT / link.partition("/blob/main/")[2]).exists(), link
