@@ -26,13 +26,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kdacheck import report
-from kdacheck.config import Configuration
-from kdacheck.finding import Finding
-from kdacheck.linter import Candidate, check
-from kdacheck.source import may_matter
-
 HERE = pathlib.Path(__file__).resolve().parent.parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+from benchmarks import results  # noqa: E402
+from kdacheck import report  # noqa: E402
+from kdacheck.config import Configuration  # noqa: E402
+from kdacheck.finding import Finding  # noqa: E402
+from kdacheck.linter import Candidate, check  # noqa: E402
+from kdacheck.source import may_matter  # noqa: E402
 
 #: Kernels of several libraries, and where they are imported from.
 KERNELS = {
@@ -688,7 +691,19 @@ def main() -> int:
                 f"{total.files:,} files, {total.files / (time.perf_counter() - begin):.0f} a second",
                 flush=True,
             )
-    show(total, time.perf_counter() - begin)
+    elapsed = time.perf_counter() - begin
+    show(total, elapsed)
+    if options.save:
+        figures = {
+            "files": total.files,
+            "interpreted": total.interpreted,
+            "seconds": elapsed,
+            "slowest": total.slowest,
+            "megabytes": total.megabytes,
+            "bad": total.bad,
+            "unreadable": dict(total.limits),
+        }
+        results.save("fuzz", figures)
     return 1 if total.bad else 0
 
 
