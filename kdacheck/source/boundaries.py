@@ -367,7 +367,7 @@ def returned(
     """What a contracted call returns: shapes like those of its arguments, and what is known of states."""
     result = result_of(contract)
     if result is None or not complete:
-        return opaque(True)
+        return opaque(result is not None and bool(result.outputs) and not result.alone)
     dropped = [out for out in result.outputs if out is not None and out.dropped]
     if any(_is_on(contract, given, out.flag) is None for out in dropped):
         return opaque(True)

@@ -304,7 +304,8 @@ def dispatch(
             return dispatch(interp, target.callee, target.complete(arguments), node, state)
         case Code(kind="class", target=Class() as cls):
             if cls.is_odd:
-                return unknown_call(interp, arguments, state)
+                unknown_call(interp, arguments, state)
+                return UNKNOWN
             made = Instance(cls)
             construct(interp, made, arguments, state, node)
             return Code("instance", made)

@@ -407,7 +407,7 @@ def _conditional(interp: Interpreter, node: cst.IfExp, state: State) -> Value:
     if no is not None:
         values.append(no.resolve(interp.evaluate(node.orelse, no)))
     state.suffer(state.log[mark:])
-    return any_of(values)
+    return state.either(values)
 
 
 def _boolean(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
@@ -463,7 +463,7 @@ def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State
             for v in alternatives(left)
             if narrowing.truth(v) is not False
         ]
-    return any_of((*kept, right))
+    return state.either((*kept, right))
 
 
 def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Value:

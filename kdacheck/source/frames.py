@@ -47,6 +47,8 @@ class Frame:
     defined: list[tuple[Code, State]] = field(default_factory=list)
     made: list[Function] = field(default_factory=list)
     names: Mapping[Hashable, Value] | None = None
+    #: How much of the log of its state is of what was changed before it was called.
+    changes_before: int = 0
     #: Offsets that a branch on a mask put in the place of the caller's: name -> (mask, assignment).
     overwritten: dict[str, tuple[str, cst.CSTNode]] = field(default_factory=dict)
     #: Parameters with their first values, and the tests that hold where the function is now.

@@ -13,7 +13,15 @@ from kdacheck.source import contracted, statements
 from kdacheck.source.frames import MAX_DEPTH, Frame
 from kdacheck.source.module import Definition, defaults_to_none, dotted, harmless, suite
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial
-from kdacheck.source.state import State, any_of, forgotten, join, opaque, without_contents
+from kdacheck.source.state import (
+    State,
+    any_of,
+    distinct,
+    forgotten,
+    join,
+    opaque,
+    without_contents,
+)
 from kdacheck.source.values import UNKNOWN, AnyOf, Code, Items, Repeated, Table, Value
 
 if TYPE_CHECKING:
@@ -125,8 +133,17 @@ def _follow(
     if definition is not None and definition.owner_class is not None:
         frame.owner = interp.class_of(definition.owner_class)
     names: dict[Hashable, Value] = {k: v for k, v in state.names.items() if isinstance(k, tuple)}
-    inner = State(names, dict(state.refined), dict(state.ranks), state.sure, state.muted)
-    inner.certain = state.certain
+    # what was changed so far is changed for whatever the function reads from outside
+    inner = State(
+        names,
+        dict(state.refined),
+        dict(state.ranks),
+        state.sure,
+        state.muted,
+        distinct(state.log),
+    )
+    frame.changes_before = len(inner.log)
+    inner.certain, inner.kin = state.certain, state.kin
     interp.run.frames.append(frame)
     name = definition.qualified if definition is not None else target.name
     interp.run.chain.append((node, name, caller.module))
@@ -144,7 +161,7 @@ def _follow(
     if end is not None:
         frame.returns.append((Literal(None), end))
     if frame.yields:
-        state.suffer(inner.log)
+        state.suffer(inner.log[frame.changes_before :])
         if definition is not None and _is_fixture(definition):
             return any_of(frame.yields)
         return Repeated(any_of(frame.yields), "generator")
@@ -162,7 +179,7 @@ def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:
     for made in frame.made:
         # Nobody rebinds these names any more, but for the functions inside that say so.
         made.closure = {**frame.closure, **after.names}
-    effects = after.log
+    effects = after.log[frame.changes_before :]
     after.names = {k: v for k, v in after.names.items() if isinstance(k, tuple)}
     for key in [k for k in state.names if isinstance(k, tuple)]:
         del state.names[key]
@@ -170,7 +187,7 @@ def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:
     state.refined, state.ranks, state.sure = after.refined, after.ranks, after.sure
     state.muted = max(state.muted, after.muted)
     state.after_call(effects)
-    return any_of(value for value, _ in frame.returns)
+    return state.either(value for value, _ in frame.returns)
 
 
 def _closure(interp: Interpreter, target: Function) -> Mapping[Hashable, Value]:

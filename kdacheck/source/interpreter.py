@@ -35,6 +35,7 @@ from kdacheck.source.run import Run
 from kdacheck.source.state import (
     State,
     any_of,
+    forgotten,
     new_handle,
     opaque,
     without_contents,
@@ -226,6 +227,11 @@ class Interpreter:
                 return UNKNOWN
             if self.module.changes.reshapes:
                 found = without_tensors(found)
+            if self.module.changes.writes and isinstance(found, TensorFacts):
+                found = without_contents(found)
+            changes = self.module.changes
+            if name in changes.escaped and changes.in_place and isinstance(found, (Table, Items)):
+                found = found if isinstance(found, Items) and found.kind == "tuple" else forgotten(found)
         if found is not None:
             changes = self.module.changes
             if changes.everything or name in changes.names_touched:

@@ -147,6 +147,8 @@ class Changes:
     own: attribute -> numbers of the methods that assign it on the object they were called on.
     held: attributes whose objects some definition changes in place.
     patched: attributes that some definition assigns on something imported.
+    escaped: names of enclosing scopes that some function hands on, so that what it changes may be theirs.
+    writes: some function writes into what may be a tensor that it was not given as its own.
     reshapes: some definition gives a tensor another shape in place, and with it every name of that tensor.
     everything: nothing is known, and anything may change anywhere.
     """
@@ -158,6 +160,8 @@ class Changes:
     own: Mapping[str, frozenset[int]] = field(default_factory=dict)
     held: frozenset[str] = frozenset()
     patched: frozenset[str] = frozenset()
+    escaped: frozenset[str] = frozenset()
+    writes: bool = False
     reshapes: bool = False
     everything: bool = False
 
@@ -204,6 +208,10 @@ class _Definition:
     held: set[str] = field(default_factory=set)
     assigned_on: set[tuple[str, str]] = field(default_factory=set)
     imported: set[str] = field(default_factory=set)
+    augmented: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
+    escaped: set[str] = field(default_factory=set)
+    writes: bool = False
     reshapes: bool = False
 
     def note_changes(self, node: ast.AST) -> None:
@@ -213,6 +221,10 @@ class _Definition:
                 self.bound.add(name)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self.declared.update(names)
+            case ast.AugAssign(target=ast.Name(id=name)):
+                self.augmented.add(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
+                self.counted.add(name)
             case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
                 is_own = isinstance(owner, ast.Name) and owner.id == self.receiver
                 (self.own if is_own else self.attributes).add(attr)
@@ -227,6 +239,7 @@ class _Definition:
                 method.endswith("_") and not method.startswith("_")
             ):
                 self._changes_object(owner)
+                self.writes = self.writes or method.endswith("_")
                 self.reshapes = self.reshapes or method in RESHAPING
                 if method in RESHAPING and isinstance(owner, ast.Attribute):
                     self.attributes.add(owner.attr)
@@ -282,6 +295,28 @@ CHANGING = frozenset(
 )
 
 
+def _read(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node of which it only reads something, and does not hand on the objects themselves."""
+    match node:
+        case ast.Subscript(value=value) | ast.Attribute(value=value) | ast.Starred(value=value):
+            yield value
+        case ast.Call(func=func, keywords=keywords):
+            yield func
+            yield from (keyword.value for keyword in keywords if keyword.arg is None)
+        case ast.Compare(left=left, comparators=comparators):
+            yield left
+            yield from comparators
+        case ast.BinOp(left=left, right=right):
+            yield left
+            yield right
+        case ast.For(iter=source) | ast.comprehension(iter=source):
+            yield source
+        case ast.Dict(keys=keys, values=values):
+            yield from (value for key, value in zip(keys, values, strict=True) if key is None)
+        case _:
+            pass
+
+
 def _root(node: ast.expr) -> str:
     """The name that a chain of attributes starts from."""
     while isinstance(node, ast.Attribute):
@@ -310,6 +345,7 @@ class _Outliner:
 
     def visit(self, node: ast.AST, owner: int) -> None:
         stack: list[tuple[ast.AST, int]] = [(node, owner)]
+        read: set[int] = set()
         while stack:
             current, place = stack.pop()
             if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -335,8 +371,11 @@ class _Outliner:
             definition = self.definitions[place]
             definition.note_changes(current)
             used = definition.used
+            read.update(map(id, _read(current)))
             if isinstance(current, ast.Name):
                 used.add(current.id)
+                if isinstance(current.ctx, ast.Load) and id(current) not in read:
+                    definition.escaped.add(current.id)
             elif isinstance(current, ast.Attribute):
                 used.add(current.attr)
             elif isinstance(current, ast.Constant) and isinstance(current.value, str):
@@ -512,6 +551,8 @@ def _changes(definitions: Sequence[_Definition]) -> Changes:
         own={name: frozenset(found) for name, found in own.items()},
         held=frozenset[str]().union(*(d.held for d in definitions)),
         patched=_patched(definitions),
+        escaped=frozenset[str]().union(*(d.escaped - d.bound for d in functions)),
+        writes=any(d.number and (d.writes or d.augmented - d.counted) for d in definitions),
         reshapes=any(d.reshapes for d in definitions),
     )
 

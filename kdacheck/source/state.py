@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -80,6 +80,7 @@ class State:
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
     a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
     of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
+    kin: lists and dicts that may be one object, the first of them standing for either of the others.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -90,6 +91,7 @@ class State:
     log: list[Effect] = field(default_factory=list)
     certain: bool = True
     outer: Mapping[str, Value] = field(default_factory=dict)
+    kin: list[tuple[Value, ...]] = field(default_factory=list)
 
     def copy(self) -> State:
         limits.spend(1 + len(self.names) // 8)
@@ -102,6 +104,7 @@ class State:
             self.log,
             self.certain,
             self.outer,
+            self.kin,
         )
 
     def resolve_dim(self, dim: Dim) -> Dim:
@@ -171,11 +174,52 @@ class State:
 
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
+        others = self._kin_of(old)
+        self._rename(old, new)
+        if not others:
+            return
+        self.log.extend(("object", each) for each in others)
+        held = {id(part) for value in self.names.values() for part in _parts(value)}
+        if any(id(each) in held for each in others):
+            # Whoever changes the one may change the other: from here on nobody knows which is which.
+            for each in (*others, new):
+                self._rename(each, opaque(True))
+
+    def _rename(self, old: Value, new: Value) -> None:
         self.log.append(("object", old))
-        limits.spend(len(self.names) // 4)
+        limits.spend(1 + len(self.names) // 4)
         seen: Changed = {}
         for key, value in self.names.items():
             self.names[key] = _replaced(value, old, new, seen)
+        self._keep_kin(seen)
+
+    def _kin_of(self, value: Value) -> list[Value]:
+        """The objects that may be the same one."""
+        found = [value] if self.kin else []
+        for one in found:
+            for group in self.kin:
+                if any(each is one for each in group):
+                    found += [v for v in group if all(v is not each for each in found)]
+        return found[1:]
+
+    def _keep_kin(self, seen: Changed) -> None:
+        """Follow what may be one object through a change of what is in it."""
+        for group in list(self.kin):
+            fresh = tuple(seen[id(each)][1] if id(each) in seen else each for each in group)
+            if any(a is not b for a, b in zip(group, fresh, strict=True)):
+                self.kin.append(fresh)
+
+    def either(self, values: Iterable[Value]) -> Value:
+        """One of the values, by the path taken; lists and dicts among them stay the objects that they are."""
+        values = list(values)
+        result = any_of(values)
+        self._relate(result, values)
+        return result
+
+    def _relate(self, result: Value, values: Sequence[Value]) -> None:
+        others = [v for v in values if v is not result and _is_changeable(v)]
+        if others and _is_changeable(result) and len({id(v) for v in values}) > 1:
+            self.kin.append((result, *others))
 
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
@@ -191,6 +235,7 @@ class State:
         for key, value in self.names.items():
             if type(value) in _HOLDING:
                 self.names[key] = without_contents(value, seen)
+        self._keep_kin(seen)
 
     def forget_tensors(self) -> None:
         """Forget what is known of tensors: one was given another shape in place, and any name may be its name."""
@@ -200,6 +245,7 @@ class State:
         seen: Changed = {}
         for key, value in self.names.items():
             self.names[key] = without_tensors(value, seen)
+        self._keep_kin(seen)
 
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
@@ -225,7 +271,7 @@ class State:
 
     def suffer(self, effects: Iterable[Effect]) -> None:
         """Forget what was changed in a state that is not followed further, or in a callee."""
-        for what, touched in _distinct(effects):
+        for what, touched in distinct(effects):
             match what:
                 case "object":
                     self.rename(touched, forgotten(touched))
@@ -244,7 +290,7 @@ class State:
         """Forget what a callee of the project changed; of attributes the state has the values already."""
         effects = [
             effect
-            for effect in _distinct(effects)
+            for effect in distinct(effects)
             if not (effect[0] == "name" and isinstance(effect[1], str))
         ]
         if not effects:
@@ -285,13 +331,17 @@ _SHAPES: Effect = ("shapes", None)
 _HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
 
 
-def _distinct(effects: Iterable[Effect]) -> list[Effect]:
+def distinct(effects: Iterable[Effect]) -> list[Effect]:
     """The effects without repeats."""
     found: dict[tuple[str, Hashable], Effect] = {}
     for effect in effects:
         what, touched = effect
         found.setdefault((what, id(touched) if what == "object" else touched), effect)
     return list(found.values())
+
+
+def _is_changeable(value: Value) -> bool:
+    return isinstance(value, (Table, Repeated)) or (isinstance(value, Items) and value.kind == "list")
 
 
 def forgotten(value: Value) -> Value:
@@ -495,7 +545,7 @@ def _certain(value: Value) -> bool:
 def join_dims(a: Dim, b: Dim, name: str = "?") -> Dim:
     """A size that is `a` on one path and `b` on another."""
     if equal(a, b):
-        return a
+        return _widened(a, b)
     left, right = possible_values(a), possible_values(b)
     if left is not None and right is not None and len(left | right) <= MAX_ALTERNATIVES:
         return symbol(name, choices=left | right)
@@ -505,19 +555,45 @@ def join_dims(a: Dim, b: Dim, name: str = "?") -> Dim:
     return symbol(name, low, high)
 
 
+def _widened(a: Dim, b: Dim) -> Dim:
+    """One size of which two paths know different bounds."""
+    if isinstance(a, int) or isinstance(b, int) or a is b:
+        return a
+    others = {sym: sym for sym in symbols(b)}
+
+    def wide(sym: Symbol) -> Dim:
+        other = others.get(sym, sym)
+        if (sym.low, sym.high, sym.choices) == (other.low, other.high, other.choices):
+            return of_symbol(sym)
+        (low_a, high_a), (low_b, high_b) = bounds(of_symbol(sym)), bounds(of_symbol(other))
+        return of_symbol(
+            replace(
+                sym,
+                low=None if low_a is None or low_b is None else min(low_a, low_b),
+                high=None if high_a is None or high_b is None else max(high_a, high_b),
+                choices=None
+                if sym.choices is None or other.choices is None
+                else sym.choices | other.choices,
+            )
+        )
+
+    return substitute(a, wide)
+
+
 def _merge(a: Value, b: Value) -> Value | None:
     """One value for both, or None where they are better kept apart."""
     if a is b:
         return a
     limits.spend(6 + min(parts_of(a), parts_of(b)) // 4)
-    if a == b:
-        return a
-    if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
-        return join_facts(a, b) if a.rank == b.rank else None
     left, right = as_dim(a), as_dim(b)
-    if left is not None and right is not None:
+    if left is not None and right is not None and not a == b == Literal(left):
         dim = join_dims(left, right)
         return Integer(dim) if not isinstance(dim, int) else Literal(dim)
+    if isinstance(a, TensorFacts) and isinstance(b, TensorFacts):
+        same = a == b and all(type(size) is int for size in a.shape or (None,))
+        return a if same else join_facts(a, b) if a.rank == b.rank else None
+    if a == b and not isinstance(a, (Items, Table, Repeated)):
+        return a
     if isinstance(a, Unknown) and isinstance(b, Unknown):
         return Unknown(a.not_none and b.not_none)
     if isinstance(a, Items) and isinstance(b, Items):
@@ -526,7 +602,7 @@ def _merge(a: Value, b: Value) -> Value | None:
         return None
     if isinstance(a, Table) and isinstance(b, Table):
         return join_tables(a, b)
-    return None
+    return a if a == b else None
 
 
 def join_tables(a: Table, b: Table) -> Table:
@@ -559,7 +635,7 @@ def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
         shape = tuple(join_dims(x, y) for x, y in zip(a.shape, b.shape, strict=True))
         if a.strides is not None and b.strides is not None:
             strides = tuple(
-                x if x is not None and y is not None and equal(x, y) else None
+                _widened(x, y) if x is not None and y is not None and equal(x, y) else None
                 for x, y in zip(a.strides, b.strides, strict=True)
             )
     else:
@@ -588,6 +664,7 @@ def join(a: State | None, b: State | None) -> State | None:
     names: dict[Hashable, Value] = {}
     # What two names hold on both paths is one object behind them as well.
     joined: dict[tuple[int, int], Value] = {}
+    kin = a.kin if a.kin is b.kin else list({id(g): g for g in (*a.kin, *b.kin)}.values())
     for key in (*a.names, *(k for k in b.names if k not in a.names)):
         if key in a.names and key in b.names:
             left, right = a.names[key], b.names[key]
@@ -597,6 +674,8 @@ def join(a: State | None, b: State | None) -> State | None:
             pair = id(left), id(right)
             if pair not in joined:
                 joined[pair] = any_of((a.resolve(left), b.resolve(right)))
+                if _is_changeable(joined[pair]):
+                    kin.append((joined[pair], left, right))
             names[key] = joined[pair]
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.
@@ -631,4 +710,4 @@ def join(a: State | None, b: State | None) -> State | None:
     log = a.log if a.log is b.log else [*a.log, *b.log]
     muted, certain = max(a.muted, b.muted), a.certain and b.certain
     outer = {**a.outer, **b.outer}
-    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer)
+    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer, kin)

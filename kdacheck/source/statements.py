@@ -565,7 +565,7 @@ def _thrown(
     thrown.suffer(before.log[mark:])
     often = _assigned_often(interp, body)
     for name in _assigned_names(interp, body):
-        if name in before.names or after is None or imports_only:
+        if name in before.names or imports_only:
             first = thrown.names.pop(name, None)
             if first is not None:
                 last = None if after is None or name in often else after.names.get(name)
@@ -649,9 +649,7 @@ def _assigned_often(interp: Interpreter, statements: Suite) -> set[str]:
 def _imports_only(node: cst.Try | cst.TryStar) -> bool:
     return all(
         isinstance(small, (cst.Import, cst.ImportFrom))
-        for line in suite(node.body)
-        if isinstance(line, cst.SimpleStatementLine)
-        for small in line.body
+        for small in small_statements(suite(node.body))
     )
 
 
