@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.contracts.tags import DROPPED, SWALLOWED, UNREAD
+from kdacheck.contracts.clauses import Boundaries
+from kdacheck.contracts.tags import DROPPED, FLATTENED, SWALLOWED, UNREAD
 from kdacheck.rule import Rule, Violation
 
 
@@ -34,6 +35,22 @@ def check(call: Call) -> Iterator[Violation]:
                 remedy=f"hand it on: `{name}={name}`",
                 likely=True,
             )
+    law = call.contract.first(Boundaries)
+    if law is None or not call.complete or call.notes:
+        return
+    flattened = [
+        name
+        for name in law.operands
+        if (t := call.tensor(name)) is not None and FLATTENED in t.tags
+    ]
+    if flattened and all(call.given(way) is False for way in (law.by, *law.instead)):
+        yield Violation(
+            f"`{law.by}` is not passed, but `{flattened[0]}` is rows of a batch laid one behind the other: each is taken "
+            f"for the continuation of the one before",
+            parameter=law.by,
+            remedy=f"pass the boundaries of the rows: `{law.by}=...`",
+            likely=True,
+        )
 
 
 RULE = Rule(
@@ -81,6 +98,14 @@ def run(weight, g, beta):
 from fla.ops.kda import chunk_kda
 
 def attend(q, k, v, g, beta, cu_seqlens=None):
+    return chunk_kda(q, k, v, g, beta)
+""",
+        """\
+import torch
+from fla.ops.kda import chunk_kda
+
+def attend(k, v, g, beta):
+    q = torch.randn(4, 64, 4, 128).reshape(1, -1, 4, 128)
     return chunk_kda(q, k, v, g, beta)
 """,
     ),

@@ -8,6 +8,9 @@ from __future__ import annotations
 #: Cut by `[:n]` on an axis 0 of size 1: nothing was cut.
 BATCH_CUT = "batch-cut"
 
+#: Rows of a batch, laid one behind the other in a batch of one.
+FLATTENED = "flattened"
+
 #: Heads stand before tokens, by the transpose that put them there or by an annotation.
 HEAD_FIRST = "head-first"
 

@@ -29,6 +29,7 @@ _EMPTY = cst.Module([])
 
 TAGS: Mapping[str, str] = {
     tags.BATCH_CUT: "cut by `[:n]` on an axis of size 1",
+    tags.FLATTENED: "rows laid one behind the other",
     tags.HEAD_FIRST: "heads before tokens",
     "token-major": "tokens before heads",
     "sum": "a sum over an axis",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdacheck.contracts.tags import HEAD_FIRST, K_FIRST, V_FIRST
+from kdacheck.contracts.tags import FLATTENED, HEAD_FIRST, K_FIRST, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, equal
+from kdacheck.facts.dims import multiply
 from kdacheck.source.values import Value
 
 #: Tokens stand before heads: two leading axes of a [B, T, C] tensor whose channels were split.
@@ -66,8 +67,10 @@ def tags_after(
     """The tags of a result: those its facts carry, with the ones about axes decided by the operation."""
     other = result.tags - _AXES
     axes = source.tags & _AXES
+    if _flattens(source, result):
+        other |= {FLATTENED}
     if operation in _KEEPING and source.rank == result.rank:
-        return other | axes
+        return other | axes | (source.tags & {FLATTENED})
     if operation in _TRANSPOSING and len(arguments) >= 2:
         return other | _swapped(axes, _pair(arguments), source.rank)
     if operation in ("mT", "adjoint"):
@@ -79,6 +82,16 @@ def tags_after(
     if operation in _SPLITTING and _splits_channels(source, result):
         return other | {TOKEN_MAJOR}
     return other
+
+
+def _flattens(source: TensorFacts, result: TensorFacts) -> bool:
+    """Whether the rows of a batch, which may be more than one, are laid one behind the other in a batch of one."""
+    if source.shape is None or result.shape is None or len(source.shape) != len(result.shape):
+        return False
+    if len(source.shape) < 3 or source.shape[0] == 1 or result.shape[0] != 1:
+        return False
+    rows, tokens = source.shape[:2]
+    return equal(multiply(rows, tokens), result.shape[1])
 
 
 def _pair(arguments: Sequence[Value]) -> tuple[int, int] | None:

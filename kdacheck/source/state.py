@@ -11,6 +11,7 @@ from typing import Any
 from kdacheck.contracts.tags import (
     BATCH_CUT,
     BY_CALL,
+    FLATTENED,
     HEAD_FIRST,
     K_FIRST,
     PACKED,
@@ -432,7 +433,7 @@ def _replaced(value: Value, old: Value, new: Value, seen: Changed) -> Value:
 
 
 #: Tags of what was done to the axes of a tensor, whatever is written into it.
-AXIS_TAGS = frozenset((BATCH_CUT, HEAD_FIRST, "token-major", K_FIRST, V_FIRST))
+AXIS_TAGS = frozenset((BATCH_CUT, FLATTENED, HEAD_FIRST, "token-major", K_FIRST, V_FIRST))
 
 
 def _lasting(tags: frozenset[str]) -> frozenset[str]:
