@@ -13,6 +13,8 @@ from typing import Any
 Config = dict[str, Any]
 
 _V_FIRST = [[2, 1, 0]]
+# slots, state, q, k, a, dt_bias, A_log, b, v, state again: the state passes once, the rest is read by all tiles of V
+_STATE_ONCE = ["", "first", *["last"] * 6, "", "first"]
 
 
 def _decode(span: int, tile: int, unroll: list[int] | None = None, **more: Any) -> Config:
@@ -55,22 +57,16 @@ SM90: dict[str, Config] = {
     "chunk_states/64": _states(64, 3),
     "chunk_states/128": _states(128, 3),
     "chunk_states/exact": _states(32, 1),
-    "packed_decode/float32-tiny": {"block_sizes": [4, 4], "num_warps": 1, "num_stages": 1},
-    "packed_decode/float32-few": _decode(8, 8),
-    "packed_decode/float32-some": _decode(32, 8, [0, 2]),
-    "packed_decode/float32-many": _decode(8, 8),
-    "packed_decode/float32-most": _decode(8, 8),
+    "packed_decode/float32-tiny": _decode(4, 4),
+    "packed_decode/float32-few": _decode(16, 8),
+    "packed_decode/float32-some": _decode(16, 4),
+    "packed_decode/float32-many": _decode(16, 16),
+    "packed_decode/float32-most": _decode(16, 16),
     "packed_decode/half-tiny": _decode(4, 4),
-    "packed_decode/half-few": _decode(16, 8, [0, 2]),
-    "packed_decode/half-some": _decode(32, 8),
-    "packed_decode/half-many": _decode(
-        16,
-        8,
-        [0, 2],
-        # slots, q, k, a, dt_bias, A_log, b, state, v: the state passes once, the rest is read by all tiles of V
-        load_eviction_policies=["", *["last"] * 6, "first", ""],
-    ),
-    "packed_decode/half-most": _decode(16, 8, [0, 2], loop_orders=[[1, 2, 0]]),
+    "packed_decode/half-few": _decode(16, 8),
+    "packed_decode/half-some": _decode(64, 8, [0, 2]),
+    "packed_decode/half-many": _decode(64, 8, [0, 2]),
+    "packed_decode/half-most": _decode(16, 16, load_eviction_policies=_STATE_ONCE),
     # unroll: the grid, the ring, V, the flush
     "replayssm_decode/float32-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-few": _decode(16, 16, [0, 4, 0, 0]),

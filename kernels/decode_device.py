@@ -59,24 +59,32 @@ def packed_decode(
         h = hv // (HV // H)
         key = hl.arange(K)
         slot = slots[row].to(torch.int64)
-        # What does not wait for the slot is loaded before it is known.
-        q = hl.load(mixed, [row, h * K + key]).float()
-        k = hl.load(mixed, [row, H * K + h * K + key]).float()
-        raw = hl.load(a, [row, hv * K + key]).float()
-        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-        decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
-        beta = torch.sigmoid(b[row, hv].float())
-        if normalize:
-            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-        q = q * scale
-        own = (k * q).sum(-1)
-        faded_k = decay * k
-        faded_q = decay * q
         if slot >= 0:
+            # Each tile of the state is asked for before the work on the one before it, the first before any.
+            # The reshapes do nothing on the chip; the interpreter keeps an axis for slot.
+            first = tile_span.begin + hl.arange(block_v)
+            inside = (first < tile_span.end)[:, None]
+            coming = hl.load(pool, [slot, hv, first, key], extra_mask=inside).reshape(block_v, K)
+            q = hl.load(mixed, [row, h * K + key]).float()
+            k = hl.load(mixed, [row, H * K + h * K + key]).float()
+            raw = hl.load(a, [row, hv * K + key]).float()
+            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+            decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+            beta = torch.sigmoid(b[row, hv].float())
+            if normalize:
+                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+            q = q * scale
+            own = (k * q).sum(-1)
+            faded_k = decay * k
+            faded_q = decay * q
             for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
-                state = pool[slot, hv, tile_v, :].float()
+                state = coming.float()
                 v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                following = tile_v.end + hl.arange(block_v)
+                inside = (following < tile_span.end)[:, None]
+                coming = hl.load(pool, [slot, hv, following, key], extra_mask=inside)
+                coming = coming.reshape(block_v, K)
                 recalled = (state * faded_k[None, :]).sum(-1)
                 read = (state * faded_q[None, :]).sum(-1)
                 write = beta * (v - recalled)
