@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,7 +18,7 @@ from kdacheck.source.functions import construct, expected_to_fail, run_function,
 from kdacheck.source.module import EXPECTING, dotted
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial, is_none
 from kdacheck.source.select import CHANGING
-from kdacheck.source.state import State, alternatives, any_of, opaque
+from kdacheck.source.state import State, alternatives, any_of, join, opaque
 from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
@@ -115,7 +116,8 @@ def call_method(
     match receiver:
         case AnyOf(values):
             kept = [v for v in values if not is_none(v)]
-            return any_of(call_method(interp, v, name, arguments, node, state) for v in kept)
+            ways = [partial(call_method, interp, v, name, arguments, node) for v in kept]
+            return any_of(_one_of(ways, state))
         case TensorFacts():
             facts = interp.tensor_of(receiver, state)
             assert facts is not None
@@ -334,6 +336,21 @@ def dispatch(
             return unknown_call(interp, arguments, state)
 
 
+def _one_of(ways: Sequence[Callable[[State], Value]], state: State) -> list[Value]:
+    """Do one of several things, it is not known which: what each would give, and the state behind any of them."""
+    if len(ways) == 1:
+        return [ways[0](state)]
+    results: list[Value] = []
+    after: State | None = None
+    for way in ways:
+        branch = state.copy()
+        results.append(branch.resolve(way(branch)))
+        after = join(after, branch)
+    if after is not None:
+        state.become(after)
+    return results
+
+
 def _dispatch_any(
     interp: Interpreter,
     values: tuple[Value, ...],
@@ -345,16 +362,18 @@ def _dispatch_any(
     callees = [v for v in values if not is_none(v)]
     if len(callees) == 1:
         return dispatch(interp, callees[0], arguments, node, state)
-    results: list[Value] = []
     found_by: list[list[judge.Found]] = []
-    for callee in callees:
+
+    def way(callee: Value, state: State) -> Value:
         before = interp.run.found
         interp.run.found = []
         try:
-            results.append(dispatch(interp, callee, arguments, node, state))
+            return dispatch(interp, callee, arguments, node, state)
         finally:
             found_by.append(interp.run.found)
             interp.run.found = before
+
+    results = _one_of([partial(way, callee) for callee in callees], state)
     common = (
         set.intersection(*({f.key for f in found} for found in found_by)) if found_by else set()
     )

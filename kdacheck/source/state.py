@@ -108,6 +108,12 @@ class State:
             self.kin,
         )
 
+    def become(self, other: State) -> None:
+        """Take over what is known in another state."""
+        self.names, self.refined, self.ranks = other.names, other.refined, other.ranks
+        self.sure, self.muted, self.certain = other.sure, other.muted, other.certain
+        self.log, self.outer, self.kin = other.log, other.outer, other.kin
+
     def resolve_dim(self, dim: Dim) -> Dim:
         if isinstance(dim, int) or not self.refined:
             return dim
