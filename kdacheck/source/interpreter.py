@@ -231,7 +231,11 @@ class Interpreter:
                 found = without_contents(found)
             changes = self.module.changes
             if name in changes.escaped and changes.in_place and isinstance(found, (Table, Items)):
-                found = found if isinstance(found, Items) and found.kind == "tuple" else forgotten(found)
+                found = (
+                    found
+                    if isinstance(found, Items) and found.kind == "tuple"
+                    else forgotten(found)
+                )
         if found is not None:
             changes = self.module.changes
             if changes.everything or name in changes.names_touched:

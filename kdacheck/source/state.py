@@ -348,7 +348,9 @@ def distinct(effects: Iterable[Effect]) -> list[Effect]:
 
 
 def _is_changeable(value: Value) -> bool:
-    return isinstance(value, (Table, Repeated)) or (isinstance(value, Items) and value.kind == "list")
+    return isinstance(value, (Table, Repeated)) or (
+        isinstance(value, Items) and value.kind == "list"
+    )
 
 
 def forgotten(value: Value) -> Value:
