@@ -15,10 +15,11 @@ DTYPES = ("torch.float32", "torch.bfloat16", "torch.float16", "torch.float64", "
 
 
 class Program(Text):
-    """A straight-line program that ends in a call of a kernel."""
+    """A straight-line program that ends in a call of a kernel. taken: so many numbers of names are in use already."""
 
-    def __init__(self, rng: random.Random, importing: str) -> None:
+    def __init__(self, rng: random.Random, importing: str, taken: int = 0) -> None:
         super().__init__(rng)
+        self.made = taken
         self.importing = importing
         self.call = ""
 
@@ -332,9 +333,9 @@ def finish(program: Program, callee: str, order: list[str], given: dict[str, str
     return program
 
 
-def chunked(rng: random.Random) -> Program:
+def chunked(rng: random.Random, taken: int = 0) -> Program:
     """FLA's chunked prefill."""
-    program, at = Program(rng, "from fla.ops.kda import chunk_kda"), sizes(rng)
+    program, at = Program(rng, "from fla.ops.kda import chunk_kda", taken), sizes(rng)
     dtype = rng.choice(DTYPES[:3])
     given: dict[str, str] = {}
 
@@ -372,10 +373,10 @@ def chunked(rng: random.Random) -> Program:
     return finish(program, "chunk_kda", ["q", "k", "v", "g", "beta"], given)
 
 
-def recurrent(rng: random.Random) -> Program:
+def recurrent(rng: random.Random, taken: int = 0) -> Program:
     """SGLang's Triton prefill, on a pool of states."""
     importing = "from sglang.kernels.ops.attention.fla.kda import chunk_kda"
-    program, at = Program(rng, importing), sizes(rng)
+    program, at = Program(rng, importing, taken), sizes(rng)
     given: dict[str, str] = {}
 
     def tensor(name: str, *shape: int, kind: str = "torch.bfloat16") -> None:
@@ -409,11 +410,11 @@ def recurrent(rng: random.Random) -> Program:
     return finish(program, "chunk_kda", ["q", "k", "v", "g", "beta"], given)
 
 
-def decode(rng: random.Random) -> Program:
+def decode(rng: random.Random, taken: int = 0) -> Program:
     """SGLang's Helion packed decode."""
     name = "helion_fused_recurrent_kda_packed_decode"
     importing = f"from sglang.kernels.ops.attention.helion.kda_decode import {name}"
-    program, at = Program(rng, importing), sizes(rng)
+    program, at = Program(rng, importing, taken), sizes(rng)
     rows, heads = rng.choice((1, 2, 4)), at.value_heads
     width = 2 * at.heads * at.key + heads * at.value
     given: dict[str, str] = {}
@@ -446,9 +447,9 @@ def decode(rng: random.Random) -> Program:
     return finish(program, name, order, given)
 
 
-def fixed(rng: random.Random) -> Program:
+def fixed(rng: random.Random, taken: int = 0) -> Program:
     """FlashKDA's forward."""
-    program, at = Program(rng, "import flash_kda"), sizes(rng)
+    program, at = Program(rng, "import flash_kda", taken), sizes(rng)
     at.tokens, at.heads = rng.choice((6, 8)), rng.choice((1, 2))
     at.bounds = [0, 3, at.tokens]
     given: dict[str, str] = {}

@@ -171,7 +171,7 @@ class Source(ABC):
     def other(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor that broadcasts with another one, of any layout."""
         choices = [item for item in self.tensors() if item.shape == tensor.shape]
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and choices:
             return self.random.choice(choices)
         shape = list(tensor.shape)
         for axis, size in enumerate(shape):
