@@ -93,6 +93,12 @@ def test_what_only_looks_nested_is_analysed(text: str, wrong: str) -> None:
     assert [finding.code for finding in check(text + wrong).findings] == ["KDA001"]
 
 
+def test_annotations_that_are_no_types() -> None:
+    for annotation in ("(" * 20_000, "a[" * 20_000, "\\N{no}", "f(" * 500, "-" * 20_000):
+        outcome = check(f"{IMPORT}def run(q: '{annotation}', k):\n    chunk_kda(q, k, k, k, k)\n")
+        assert (outcome.error, outcome.findings) == (None, [])
+
+
 def test_files_that_are_damaged_at_random(tmp_path: pathlib.Path) -> None:
     seeds = fuzz.seeds_of([fuzz.HERE / "tests" / "corpus", fuzz.HERE / "examples"])
     plan = fuzz.Plan(seeds, (), 2026, 60.0, 4_000.0, tmp_path, sizes=(3, 20))

@@ -120,7 +120,7 @@ def parse(text: str) -> Annotation:
     """An annotation from its source text; what is not understood becomes an entry of `others`."""
     try:
         return _parse_node(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError):
         return Annotation(others=(text,))
 
 
@@ -184,7 +184,7 @@ def _parse_node(node: ast.expr) -> Annotation:
 def _expression(text: str) -> ast.expr | None:
     try:
         return ast.parse(text.strip("{}"), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, MemoryError):
         return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import libcst as cst
 
 from kdacheck.facts import Literal
+from kdacheck.source import limits
 from kdacheck.source.state import State
 from kdacheck.source.values import UNKNOWN, Code, External, Value
 
@@ -28,12 +29,16 @@ def text_of(interp: Interpreter, node: cst.BaseExpression, state: State) -> str 
         case cst.Name() | cst.Attribute():
             return _meaning(interp, node, state)
         case cst.SimpleString() | cst.ConcatenatedString():
-            text = node.evaluated_value
+            try:
+                text = node.evaluated_value
+            except (SyntaxError, ValueError):
+                return None
             if not isinstance(text, str):
                 return None
             try:
+                limits.check_nesting(text)
                 inner = cst.parse_expression(text.strip())
-            except cst.ParserSyntaxError:
+            except (cst.ParserSyntaxError, limits.ExceededError):
                 return text
             return text_of(interp, inner, state)
         case cst.Subscript():
