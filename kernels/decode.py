@@ -84,7 +84,7 @@ def packed_decode(
         use_qk_l2norm_in_kernel, lower_bound,
     )  # fmt: skip
 
-    def run(step: Callable[..., Launched | None]) -> Launched | None:
+    def run(step: Callable[..., Any]) -> Any:
         _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices)
         return step(*args)
 
@@ -154,7 +154,7 @@ def replayssm_decode(
         ssm_state_indices, write_pos, force_flush, use_qk_l2norm_in_kernel, lower_bound,
     )  # fmt: skip
 
-    def run(step: Callable[..., Launched | None]) -> Launched | None:
+    def run(step: Callable[..., Any]) -> Any:
         _check(mixed_qkv, a, b, A_log, dt_bias, initial_state, out, ssm_state_indices, split=True)
         _check_rings(
             mixed_qkv, initial_state, d_cache, k_cache, g_cache, out, write_pos, force_flush

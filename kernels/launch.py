@@ -93,6 +93,9 @@ def again(name: str, given: Sequence[Any], first: Callable[[], Launched | None])
         _ready[key] = _prepared(*launched, given) or _never
 
 
+_CONSTANT, _UNKNOWN = -1, -2
+
+
 def _never(given: Sequence[Any]) -> bool:
     return False
 
@@ -101,6 +104,8 @@ def _prepared(
     bound: Any, args: Sequence[Any], given: Sequence[Any]
 ) -> Callable[[Sequence[Any]], bool] | None:
     """What launches the compiled kernel on other tensors, and says whether it did; None where tensors cannot be told apart."""
+    if bound._run is None:  # Helion's interpreter compiles nothing
+        return None
     launches: list[tuple[Any, ...]] = []
     bound._run(*args, _launcher=lambda *values, **options: launches.append((values, options)))
     ((function, grid, *values), options) = launches[0]
@@ -108,8 +113,11 @@ def _prepared(
     place = {given[i].data_ptr(): i for i in tensors}
     if len(launches) > 1 or len(place) < len(tensors):
         return None
-    wanted = [(place.get(x.data_ptr()), None) if isinstance(x, torch.Tensor) else (-1, x) for x in values]  # fmt: skip
-    if any(i is None for i, _ in wanted) or not _aligned(given, tensors):
+    wanted = [
+        (place.get(x.data_ptr(), _UNKNOWN), None) if isinstance(x, torch.Tensor) else (_CONSTANT, x)
+        for x in values
+    ]
+    if any(i == _UNKNOWN for i, _ in wanted) or not _aligned(given, tensors):
         return None
     compiled = function.warmup(*values, grid=grid, **options)
     start = compiled[(*grid, 1, 1)[:3]]

@@ -7,12 +7,13 @@ picked is written down and pinned for all shapes.
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
 
-import triton
-from triton.runtime.autotuner import Autotuner
+triton = importlib.import_module("triton")
+Autotuner: Any = importlib.import_module("triton.runtime.autotuner").Autotuner
 
 _picked: dict[str, dict[str, Any]] = {}
 
