@@ -183,7 +183,7 @@ class Tally:
 
     def add(self, seed: int, made: flow.Random, outcome: Outcome) -> None:
         self.programs += 1
-        self.constructs.update(made.constructs.keys())
+        self.constructs.update(name for name, count in made.constructs.items() if count)
         self.claims.update(outcome.claims.counts)
         for name in ("statements", "calls", "raising", "raising_and_flagged", "other_code"):
             self.outcome[name] += getattr(outcome, name)

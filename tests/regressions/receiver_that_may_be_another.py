@@ -1,0 +1,15 @@
+"""A method called on one of two objects changes neither for certain.
+
+finds: nothing
+"""
+
+import torch
+from fla.ops.kda import chunk_kda
+
+
+def root0(flag, n, opt, xs, x, options):
+    sizes = {"batch": 2}
+    chosen = sizes if flag else options
+    chosen.update(batch=1)
+    q = torch.zeros(sizes["batch"], 4, 2, 8)
+    chunk_kda(q, q, q, q, q[..., 0], cu_seqlens=torch.tensor([0, 4]))
