@@ -50,6 +50,28 @@ def test_the_configuration_goes_before_pins(tmp_path: Path) -> None:
     assert "fla-core 0.6.0, configured" in finding["message"]
 
 
+WRITTEN_BACK = """\
+from fla.ops.kda import chunk_kda as prefill
+
+def run(q, k, v, g, beta, pool, slots, cu):
+    o, state = prefill(
+        q, k, v, g, beta, initial_state=pool[slots], output_final_state=True, cu_seqlens=cu
+    )
+    pool[slots] = state.transpose(-1, -2)
+    return o
+"""
+
+
+def test_a_finding_where_a_state_is_written_back_names_the_release(tmp_path: Path) -> None:
+    (tmp_path / "layer.py").write_text(WRITTEN_BACK)
+    (tmp_path / "requirements.txt").write_text("fla-core==0.5.1\n")
+    (finding,) = lint(tmp_path)
+    assert finding["code"] == "KDA403"
+    assert finding["version"] == "0.5.1"
+    said = "`chunk_kda` (fla-core 0.5.1, pinned in requirements.txt): the state was read"
+    assert finding["message"].startswith(said)
+
+
 def test_a_lock_file_goes_before_a_requirement(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("fla-core==0.6.0\n")
     (tmp_path / "uv.lock").write_text('[[package]]\nname = "fla-core"\nversion = "0.5.1"\n')

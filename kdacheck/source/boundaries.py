@@ -57,14 +57,24 @@ class Bare:
     names: Mapping[Hashable, Value]
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """A callee that was given a state as it lies in its pool, and the order in which it reads states."""
+
+    path: str
+    contract: Contract
+    version: str
+    order: str
+
+
 @dataclass
 class Wiring:
     """What the calls of one function have been given so far, by number: boundaries, or none where some belong."""
 
     calls: dict[int, Wired] = field(default_factory=dict)
     bare: dict[int, Bare] = field(default_factory=dict)
-    #: `pool[slots]` as written -> the callee that got it, and the order in which it reads states.
-    gathered: dict[str, tuple[Contract, str]] = field(default_factory=dict)
+    #: `pool[slots]` as written -> who got it.
+    gathered: dict[str, Gathered] = field(default_factory=dict)
 
 
 def wired_by(
@@ -511,27 +521,34 @@ def _tests_both(interp: Interpreter, mask: str, name: str) -> bool:
     return False
 
 
-def note_gather(interp: Interpreter, contract: Contract, given: Mapping[str, Argument]) -> None:
+def note_gather(
+    interp: Interpreter,
+    path: str,
+    contract: Contract,
+    version: str,
+    given: Mapping[str, Argument],
+) -> None:
     """Note a state that a call is given as it lies in a pool: `initial_state=pool[slots]`."""
     law = contract.first(VFirst)
     order = _order(law, given) if law is not None else None
     for name in law.states if law is not None else ():
         node = given[name].node if name in given else None
         if order is not None and isinstance(node, cst.Subscript):
-            interp.run.wiring.gathered[_EMPTY.code_for_node(node)] = (contract, order)
+            written = _EMPTY.code_for_node(node)
+            interp.run.wiring.gathered[written] = Gathered(path, contract, version, order)
 
 
 def scattered(
     interp: Interpreter, target: cst.Subscript, value: Value
-) -> tuple[Contract, str, str] | None:
-    """(callee, order read, order written) where a state goes back to its pool in another order than it was read."""
+) -> tuple[Gathered, str] | None:
+    """The callee and the order written, where a state goes back to its pool in another order than it was read."""
     if not isinstance(value, TensorFacts) or not interp.run.wiring.gathered:
         return None
     found = interp.run.wiring.gathered.get(_EMPTY.code_for_node(target))
     written = next((tag for tag in (K_FIRST, V_FIRST) if tag in value.tags), None)
-    if found is None or written is None or written == found[1]:
+    if found is None or written is None or written == found.order:
         return None
-    return (*found, written)
+    return found, written
 
 
 _EMPTY = cst.Module([])

@@ -97,7 +97,7 @@ def judge(
     if sibling is not None and scene is not None:
         for bare in boundaries.left_out(interp, sibling):
             _report_left_out(interp, bare, sibling)
-    boundaries.note_gather(interp, contract, bound.given)
+    boundaries.note_gather(interp, path, contract, version, bound.given)
     tags: frozenset[str] = frozenset()
     if whole:
         tags = boundaries.wire(interp, contract, bound.given, state, sibling, scene)
@@ -243,14 +243,14 @@ def judge_scatter(interp: Interpreter, target: cst.Subscript, value: Value, stat
     rule = rules.find("KDA403")
     if found is None or rule is None or not interp.is_told(target, state):
         return
-    contract, read, written = found
+    read, written = found
     interp.run.found.append(
         Found(
             rule,
-            state_layout.scattered(read, written),
-            contract.paths[0],
-            contract,
-            "",
+            state_layout.scattered(read.order, written),
+            read.path,
+            read.contract,
+            read.version,
             target,
             target,
             None,
