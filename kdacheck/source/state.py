@@ -181,6 +181,8 @@ class State:
 
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
+        if isinstance(old, Unknown) and not old.handle:
+            return  # no object of its own: it stands for many
         others = self._kin_of(old)
         self._rename(old, new)
         if not others:
