@@ -3,7 +3,6 @@
 finds: nothing
 """
 
-import torch
 from fla.ops.kda import chunk_kda
 
 TABLE = {"q": None, "a": 2}
