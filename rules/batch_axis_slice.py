@@ -40,11 +40,10 @@ RULE = Rule(
 import torch
 from fla.ops.kda import chunk_kda
 
-def run(num_tokens: int):
-    x = torch.randn(1, 128, 4, 64)
+def run(cu, num_tokens: int):
+    x = torch.randn(1, 128, 4, 64)[:, :num_tokens]
+    beta = torch.rand(1, 128, 4)[:, :num_tokens]
     g = torch.zeros(1, 128, 4, 64)
-    beta = torch.rand(1, 128, 4)
-    cu = torch.tensor([0, 60, 128])
     return chunk_kda(x, x, x, g[:num_tokens], beta, cu_seqlens=cu)
 """,
     ),
@@ -53,9 +52,11 @@ def run(num_tokens: int):
 import torch
 from fla.ops.kda import chunk_kda
 
-def run(q, k, v, beta, cu, num_tokens: int):
+def run(cu, num_tokens: int):
+    x = torch.randn(1, 128, 4, 64)[:, :num_tokens]
+    beta = torch.rand(1, 128, 4)[:, :num_tokens]
     g = torch.zeros(1, 128, 4, 64)
-    return chunk_kda(q, k, v, g[:, :num_tokens], beta, cu_seqlens=cu)
+    return chunk_kda(x, x, x, g[:, :num_tokens], beta, cu_seqlens=cu)
 """,
     ),
     check=check,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import os
-import pathlib
 import stat
 from collections.abc import Callable
 from typing import Any
@@ -550,8 +550,36 @@ def run(q, k, v, g, beta, out):
     assert torch.equal(bias.flatten(), torch.arange(8 * 128))
 
 
-def test_every_shown_fix_holds(tmp_path: pathlib.Path):
-    """No example of a rule offers a fix that would not be applied."""
+def test_slots_of_one_column_are_passed_dense():
+    torch = pytest.importorskip("torch")
+    text = """\
+import torch
+from sglang.kernels.ops.attention.linear.fused_sigmoid_gating_recurrent import (
+    fused_sigmoid_gating_delta_rule_update as update,
+)
+
+def run(A_log, a, dt_bias, q, k, v, b, pool):
+    slots = torch.arange(16, dtype=torch.int32).view(8, 2)[:, 0]
+    update(
+        A_log=A_log, a=a, dt_bias=dt_bias, softplus_beta=1.0, softplus_threshold=20.0, q=q, k=k, v=v, b=b,
+        initial_state_source=pool, initial_state_indices=slots,
+    )
+"""
+    values: dict[str, Any] = dict.fromkeys(("A_log", "a", "dt_bias", "q", "k", "v", "b", "pool"))
+    before, after = (
+        _arguments(each, values)["initial_state_indices"] for each in (text, fixed(text))
+    )
+    assert not before.is_contiguous()
+    assert after.is_contiguous()
+    assert torch.equal(before, after)
+
+
+#: Rules whose examples offer a fix of the call.
+FIXABLE = ("KDA001", "KDA002", "KDA003", "KDA101", "KDA102", "KDA201", "KDA304", "KDA307", "KDA501")
+
+
+def test_every_shown_fix_holds():
+    """No example of a rule offers a fix that would not be applied, and those of calls are run below."""
     from kdacheck.rules import catalogue
 
     offered = set()
@@ -560,5 +588,92 @@ def test_every_shown_fix_holds(tmp_path: pathlib.Path):
             done = repaired(text, unsafe=True)
             assert done.refused == []
             offered |= {finding.code for finding in done.fixed}
-    assert offered >= {"KDA001", "KDA002", "KDA003", "KDA101", "KDA102", "KDA201", "KDA304"}
-    assert offered >= {"KDA307", "KDA501", "KDA900"}
+    assert offered == {*FIXABLE, "KDA900"}
+
+
+@pytest.mark.parametrize("code", FIXABLE)
+def test_fixed_examples_run(code: str):
+    torch = pytest.importorskip("torch")
+    import kdacheck
+    from kdacheck.rules import find
+    from tests.runtime.examples import call_example
+
+    rule = find(code)
+    assert rule is not None
+    done = [(text, repaired(text, unsafe=True)) for text in rule.wrong]
+    texts = [(text, each.data.decode()) for text, each in done if each.fixed]
+    assert texts
+
+    rows = {"g": torch.zeros(2, 128, 8, 64), "beta": torch.rand(2, 128, 8)}
+    reshaped = rows if code == "KDA001" else {}
+
+    def codes(text: str) -> tuple[str, ...]:
+        with kdacheck.dry(), kdacheck.checking("values"):
+            return call_example(text, **reshaped)
+
+    for before, after in texts:
+        if rule.runtime != "-":
+            assert code in codes(before)
+        assert codes(after) == ()
+
+
+def _example(code: str) -> tuple[str, str]:
+    """The example of a rule that has one, before and after."""
+    from kdacheck.rules import find
+
+    rule = find(code)
+    assert rule is not None
+    (wrong,) = rule.wrong
+    after = fixed(wrong, unsafe=True)
+    assert after in rule.right
+    return wrong, after
+
+
+def _computed(text: str, *arguments: Any) -> Any:
+    """What an example returns where the mathematics is done, by the reference of the bundled kernel."""
+    torch = pytest.importorskip("torch")
+    functional = torch.nn.functional
+    from kdacheck.kernels import chunk_kda
+
+    def prefill(*operands: Any, cu_seqlens: Any = None) -> tuple[Any, None]:
+        return chunk_kda(*operands, cu_seqlens=cu_seqlens), None
+
+    def convolution(x: Any, weight: Any, activation: str, cu_seqlens: Any) -> tuple[Any, None]:
+        channels, width = weight.shape
+        ends = cu_seqlens.tolist()
+        rows = [functional.pad(x[:, a:b].mT, (width - 1, 0)) for a, b in itertools.pairwise(ends)]
+        parts = [functional.conv1d(row, weight.unsqueeze(1), groups=channels) for row in rows]
+        return getattr(functional, activation)(torch.cat(parts, -1).mT), None
+
+    (function,) = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    names: dict[str, Any] = {"torch": torch, "chunk_kda": prefill, "causal_conv1d": convolution}
+    exec(compile(ast.Module([function], []), "model.py", "exec"), names)
+    torch.manual_seed(0)
+    return names["run"](*arguments)
+
+
+def test_with_its_boundaries_a_document_is_what_it_is_alone():
+    """The mistake does not show at the call: it shows in what the second document, from token 60 on, takes from the first."""
+    torch = pytest.importorskip("torch")
+    before, after = _example("KDA003")
+    weight, gate = torch.randn(256, 4) / 8, -torch.rand(1, 128, 4, 64) / 100
+    strength = torch.rand(1, 128, 4)
+    other = strength.clone()
+    other[:, :60] = 0
+    for text, leaks in ((before, True), (after, False)):
+        first, second = (_computed(text, weight, gate, beta) for beta in (strength, other))
+        assert first.shape == (1, 128, 4, 64)
+        assert first.isfinite().all()
+        assert not torch.equal(first[:, :60], second[:, :60])
+        assert torch.equal(first[:, 60:], second[:, 60:]) is not leaks
+
+
+def test_a_cut_of_the_token_axis_leaves_as_many_tokens_as_elsewhere():
+    torch = pytest.importorskip("torch")
+    before, after = _example("KDA002")
+    values = {"cu": None, "num_tokens": 100}
+    gates = [_arguments(text, values)["3"] for text in (before, after)]
+    assert [gate.shape[1] for gate in gates] == [128, 100]
+    offsets = torch.tensor([0, 40, 100])
+    output, _ = _computed(after, offsets, 100)
+    assert output.shape == (1, 100, 4, 64)

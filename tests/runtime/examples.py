@@ -20,26 +20,38 @@ class Anything:
     """A parameter of an example, until it is known where it is passed."""
 
 
+#: What a parameter that is a plain number stands for: fewer than an example makes of anything.
+NUMBER = 100
+
 #: Sizes that nothing in the example says.
 SIZES = {"H": 4, "HV": 4, "K": 32, "V": 16, "L": 8, "slots": 16, "S": 16, "N": 2, "D": 8, "W": 4}
 
 
-def call_example(text: str) -> tuple[str, ...]:
-    """Run an example; the codes it raises, or none. A GPU is played by the device `meta`."""
+def call_example(text: str, **given: Any) -> tuple[str, ...]:
+    """Run an example; the codes it raises, or none. A GPU is played by the device `meta`.
+
+    given: parameters that the example does more with than pass them on.
+    """
     scope: dict[str, Any] = {}
-    exec(compile(text.replace('device="cuda"', 'device="meta"'), "example.py", "exec"), scope)
+    text = text.replace('device="cuda"', 'device="meta"')
+    exec(compile(text, "example.py", "exec", dont_inherit=True), scope)
     for name, value in list(scope.items()):
         if hasattr(value, "__kdacheck_guard__"):
             scope[name] = _filled_in(value)
         elif name == "flash_kda":
             value.fwd = _filled_in(value.fwd)
     parameters = inspect.signature(scope["run"], eval_str=False).parameters.values()
-    given = {p.name: _mask() if p.name == "mask" else Anything() for p in parameters}
     try:
-        scope["run"](**given)
+        scope["run"](**{p.name: _stand_in(p) for p in parameters} | given)
     except kdacheck.ContractError as error:
         return error.codes
     return ()
+
+
+def _stand_in(parameter: inspect.Parameter) -> Any:
+    if parameter.name == "mask":
+        return _mask()
+    return NUMBER if parameter.annotation is int else Anything()
 
 
 def _mask() -> Tensor:
