@@ -266,7 +266,7 @@ def _cause(shape: tuple[Dim, ...], strides: tuple[Dim | None, ...]) -> str:
     if any(exactly(stride) == 0 for _, stride in pairs):
         return "an expanded tensor (stride 0)"
     steps = [step for _, stride in pairs if (step := exactly(stride)) is not None]
-    if len(steps) != len(pairs) or not steps:
+    if len(steps) != len(pairs) or not steps or strides[-1] is None:
         return ""
     if steps != sorted(steps, reverse=True):
         return "a transpose"
