@@ -6,6 +6,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,22 +53,35 @@ class Result:
     """All findings in order, how many files were looked at, and what could not be done.
 
     exports: import paths by which files hand a kernel on to other files.
-    followed: the other files of the project that were asked for on the way.
+    followers: path of a file of the project -> the files that asked for it on the way.
     checked: the files that were read, with their settings. known: findings left out as the baseline knows them.
     fixed: findings that fixing removed. refused: findings whose fix did not hold, with why.
     texts: path -> (text before, text after) of the files that fixing changed.
+    once: path -> text of what can be read only once, pipes and devices.
     """
 
     findings: list[Finding] = field(default_factory=list)
     files: int = 0
     errors: list[str] = field(default_factory=list)
     exports: frozenset[str] = frozenset()
-    followed: set[str] = field(default_factory=set)
+    followers: dict[str, set[str]] = field(default_factory=dict)
     checked: list[tuple[str, Settings]] = field(default_factory=list)
     known: list[Finding] = field(default_factory=list)
     fixed: list[Finding] = field(default_factory=list)
     refused: list[tuple[Finding, str]] = field(default_factory=list)
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    once: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def followed(self) -> AbstractSet[str]:
+        """The other files of the project that were asked for on the way, by absolute path."""
+        return self.followers.keys()
+
+    def text_of(self, path: str) -> bytes:
+        """What a file that was checked says now. Raises OSError."""
+        if path in self.texts:
+            return self.texts[path][1]
+        return self.once[path] if path in self.once else read(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +132,21 @@ def lint(
         exports = known.union(*(outcome.exports for outcome in outcomes.values()))
         if len(files) < 2 or exports <= known:
             break
-        check_all(importers(files, exports, known, cache))
+        check_all(importers(files, exports, known, cache, result.once))
         known = exports
     result.exports = known
-    for outcome in outcomes.values():
-        _add(result, outcome)
+    for path, outcome in outcomes.items():
+        _add(result, path, outcome)
     if cache is not None:
         cache.save()
     return _sorted(result)
 
 
-def _add(result: Result, outcome: Outcome) -> None:
+def _add(result: Result, path: str, outcome: Outcome) -> None:
     result.findings.extend(outcome.findings)
     if outcome.depends is not None:
-        result.followed.update(filter(None, outcome.depends.places.values()))
+        for followed in filter(None, outcome.depends.places.values()):
+            result.followers.setdefault(followed, set()).add(path)
     if outcome.error is not None:
         result.errors.append(outcome.error)
 
@@ -157,8 +172,12 @@ def importers(
     exports: frozenset[str],
     known: frozenset[str],
     cache: Cache | None,
+    once: Mapping[str, bytes],
 ) -> Iterator[Candidate]:
-    """Files that import a wrapper of the project that was not known before; read anew, not kept in memory."""
+    """Files that import a wrapper of the project that was not known before; read anew, not kept in memory.
+
+    once: the texts of those that cannot be read anew.
+    """
     names = {path.rpartition(".")[2].encode() for path in exports - known}
     left = MAX_IMPORTERS_BYTES
     folders = [path for path, _ in files if path.endswith("__init__.py")]
@@ -169,7 +188,7 @@ def importers(
         if before is not None and path not in before and cache and cache.is_unchanged(path):
             continue
         try:
-            data = read(path)
+            data = once[path] if path in once else read(path)
         except OSError:
             continue
         if not any(name in data for name in names) or not _imports_from(path, data, exports):
@@ -205,7 +224,7 @@ def lint_text(
     if may_matter(data) or (exports and _imports_from(filename, data, exports)):
         outcome = check(Candidate(filename, data, settings, exports))
         result.exports = outcome.exports
-        _add(result, outcome)
+        _add(result, filename, outcome)
     others = project.findings if project is not None else ()
     return _sorted(result, [finding for finding in others if finding.filename != filename])
 
@@ -258,7 +277,7 @@ def fix(result: Result, configuration: Configuration, *, unsafe: bool, write: bo
     for path, findings in by_file.items():
         if any(finding.fix is not None and finding.fix.is_on(unsafe) for finding in findings):
             try:
-                data = read(path)
+                data = result.text_of(path)
                 done = fix_text(path, data, findings, configuration, result.exports, unsafe=unsafe)
                 if write and done.data != data:
                     fixes.write(path, data, done.data)
@@ -324,11 +343,15 @@ def _candidates(
     tell: Callable[[], None],
 ) -> Iterator[Candidate]:
     files = result.checked
+    paths = list(paths)
+    named = set(map(os.path.normpath, paths))
     for path, settings in discover(paths, configuration, result.errors):
         result.files += 1
         tell()
         before = None
-        if cache is not None:
+        # a walk takes regular files only
+        is_regular = path not in named or os.path.isfile(path)
+        if cache is not None and is_regular:
             if cache.mentions_none(path):
                 files.append((path, settings))
                 continue
@@ -343,10 +366,12 @@ def _candidates(
                 result.errors.append(f"{path}: {reason}")
             continue
         files.append((path, settings))
+        if not is_regular:
+            result.once[path] = data
         candidate = Candidate(path, data, settings)
         if (cache is not None and cache.knows(candidate)) or _may_matter(data):
             yield candidate
-        elif cache is not None:
+        elif cache is not None and is_regular:
             cache.note_plain(path, before)
 
 

@@ -134,6 +134,29 @@ def test_what_is_no_file_is_not_read(kdacheck, write, wrong) -> None:
 
 
 @POSIX
+@pytest.mark.parametrize("mentions", [True, False])
+@pytest.mark.parametrize("options", [[], ["--fix"], ["--diff"], ["--add-ignore"]])
+def test_a_pipe_is_read_once(write, wrong, mentions: bool, options: list[str]) -> None:
+    """What other files hand on makes the linter look at every file again."""
+    write("layers.py", wrong.replace("def run(g, beta):", "def run(g, beta, cu=None):"))
+    os.mkfifo("pipe.py")
+    command = [sys.executable, "-m", "kdacheck", "--output-format", "full", *options]
+    child = subprocess.Popen(
+        [*command, "layers.py", "pipe.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    text = wrong if mentions else "from layers import run\n\nrun(None, None)\n"
+    with open("pipe.py", "w") as file:
+        file.write(text)
+    out, err = child.communicate(timeout=60)
+    assert b"Traceback" not in err
+    assert child.returncode == (
+        2 if options == ["--add-ignore"] else 0 if options == ["--diff"] else 1
+    )
+    if not options:
+        assert out.count(b"chunk_kda(q, q, q, g, beta, cu_seqlens=") == 1 + mentions, "it is shown"
+
+
+@POSIX
 def test_links_that_go_round_and_round(kdacheck, write, wrong) -> None:
     write("a/b/model.py", wrong)
     os.symlink("..", "a/b/up")

@@ -55,6 +55,7 @@ def run(options: argparse.Namespace, followed: set[str] | None = None) -> int:
         else:
             fix(result, configuration, unsafe=options.unsafe_fixes, write=not options.diff)
         _tell_refused(result, "the fix of {code} was not applied")
+    texts = {**result.once, **texts}
     if options.diff:
         return _show_difference(options, result)
     if any(settings.baseline for _, settings in result.checked) or _writes_baseline(options):
@@ -146,6 +147,8 @@ def _add_ignores(
     """Write comments until nothing is left that one can be written for; the result of the last look."""
     from kdacheck.cli import adopt
 
+    for path in result.once:
+        raise ConfigError(f"--add-ignore takes files, and {path} is none")
     silenced: list[Finding] = []
     for _ in range(adopt.ROUNDS):
         done = adopt.add_ignores(result, configuration, options.add_ignore)

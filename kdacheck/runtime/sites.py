@@ -39,14 +39,15 @@ def call_sites(paths: Iterable[pathlib.Path]) -> list[Site]:
 
     What the linter does not judge, since it is expected to fail or is never reached, counts where an import names the callee.
     """
-    files = list(discover(map(str, paths), Configuration(), []))
+    discovered = discover(map(str, paths), Configuration(), [])
+    files = [file for file in discovered if os.path.isfile(file[0])]
     found: set[Site] = set()
     known: frozenset[str] = frozenset()
     exports = _of_candidates(_mentioning(files), found)
     for _ in range(ROUNDS):
         if exports <= known:
             break
-        new = _of_candidates(importers(files, exports, known, None), found)
+        new = _of_candidates(importers(files, exports, known, None, {}), found)
         known, exports = exports, exports | new
     wanted = {os.path.realpath(filename) for filename, _ in files}
     by_rows: dict[tuple[str, int, int], list[str]] = {}
