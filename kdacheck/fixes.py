@@ -42,7 +42,7 @@ def fix(data: bytes, findings: list[Finding], check: Check, *, unsafe: bool) -> 
     """Apply the fixes of one file until none is left that holds.
 
     findings: those of `data`. Every text on the way is parsed and checked: a fixed finding must be gone, and no other
-    may have come.
+    may have come, be it in another file that `check` looks at.
     """
     done = Fixed(data, findings)
     encoding = encoding_of(data)
@@ -87,11 +87,12 @@ def _identity(finding: Finding, text: str) -> tuple[object, ...]:
     lines = _NEWLINE.split(text)
     row = finding.location.row
     line = lines[row - 1] if row <= len(lines) else ""
-    return (*_kind(finding), line, *(edit.content for edit in edits))
+    return (*kind(finding), line, *(edit.content for edit in edits))
 
 
-def _kind(finding: Finding) -> tuple[object, ...]:
-    return finding.code, finding.callee, finding.parameter
+def kind(finding: Finding) -> tuple[object, ...]:
+    """What a finding has in common with itself in another text of its file."""
+    return finding.filename, finding.code, finding.callee, finding.parameter
 
 
 def _attempt(
@@ -109,13 +110,16 @@ def _attempt(
     found, error = check(data)
     if error is not None:
         raise _RefusedError("the result could not be checked")
-    allowed = Counter(map(_kind, before)) - Counter(map(_kind, batch))
-    new = Counter(map(_kind, found)) - allowed
+    allowed = Counter(map(kind, before)) - Counter(map(kind, batch))
+    new = Counter(map(kind, found)) - allowed
     for finding in found:
-        if _kind(finding) not in new:
+        if kind(finding) not in new:
             continue
-        if _kind(finding) in set(map(_kind, batch)):
+        if kind(finding) in set(map(kind, batch)):
             raise _RefusedError("the call would still be wrong")
+        if finding.filename != batch[0].filename:
+            where = f"{finding.filename}:{finding.location.row}"
+            raise _RefusedError(f"{finding.code} would be found at {where}: {finding.message}")
         raise _RefusedError(f"{finding.code} would be found instead: {finding.message}")
     return data, found
 

@@ -251,14 +251,15 @@ def _told_at_the_call(findings: list[Finding], others: Iterable[Finding]) -> lis
     spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for finding in (*findings, *others):
         if finding.span is not None and not finding.inner and not finding.likely:
-            spans.setdefault((finding.code, finding.filename), []).append(finding.span)
+            path = os.path.abspath(finding.filename)
+            spans.setdefault((finding.code, path), []).append(finding.span)
     return [
         finding
         for finding in findings
         if not any(
             first <= place.location.row <= last
             for place in finding.inner
-            for first, last in spans.get((finding.code, place.filename), ())
+            for first, last in spans.get((finding.code, os.path.abspath(place.filename)), ())
         )
     ]
 
@@ -269,24 +270,28 @@ def fix(result: Result, configuration: Configuration, *, unsafe: bool, write: bo
     `write` puts the new texts in the place of the files; otherwise they are only told.
     """
     from kdacheck import fixes
+    from kdacheck.followers import Followers
 
     by_file: dict[str, list[Finding]] = {}
     for finding in result.findings:
         by_file.setdefault(finding.filename, []).append(finding)
-    result.findings = []
-    for path, findings in by_file.items():
-        if any(finding.fix is not None and finding.fix.is_on(unsafe) for finding in findings):
-            try:
-                data = result.text_of(path)
-                done = fix_text(path, data, findings, configuration, result.exports, unsafe=unsafe)
-                if write and done.data != data:
-                    fixes.write(path, data, done.data)
-            except OSError as error:
-                result.errors.append(f"{path}: not fixed: {error.strerror or error}")
-            else:
-                _take(result, path, data, done)
-                continue
-        result.findings.extend(findings)
+    with Followers(result, configuration) as followers:
+        for path, findings in by_file.items():
+            if any(finding.fix is not None and finding.fix.is_on(unsafe) for finding in findings):
+                try:
+                    data = result.text_of(path)
+                    done = followers.fix(path, data, findings, unsafe=unsafe)
+                    if write and done.data != data:
+                        fixes.write(path, data, done.data)
+                except OSError as error:
+                    result.errors.append(f"{path}: not fixed: {error.strerror or error}")
+                else:
+                    by_file[path] = done.findings
+                    _take(result, path, data, done)
+                    if done.data != data:
+                        followers.take(path, done.data)
+        by_file |= followers.changed()
+    result.findings = [finding for findings in by_file.values() for finding in findings]
     _sorted(result)
 
 
@@ -298,25 +303,31 @@ def fix_text(
     exports: frozenset[str] = frozenset(),
     *,
     unsafe: bool,
+    beside: Callable[[bytes], list[Finding]] | None = None,
 ) -> Fixed:
-    """Fix what can be fixed in one text. `exports` are those of `Result`."""
+    """Fix what can be fixed in one text.
+
+    exports: those of `Result`. beside: what is found in other files when this one has some text.
+    """
     from kdacheck import fixes
 
     settings = configuration.of_folder(os.path.dirname(filename) or os.curdir)
 
     def again(text: bytes) -> tuple[list[Finding], str | None]:
         outcome = check(Candidate(filename, text, settings, exports))
-        return sorted(outcome.findings, key=_place), outcome.error
+        others = beside(text) if beside is not None else ()
+        return [*sorted(outcome.findings, key=_place), *others], outcome.error
 
     # the text may have changed since it was checked
     found, error = again(data)
     if error is not None:
         return fixes.Fixed(data, findings)
-    return fixes.fix(data, found, again, unsafe=unsafe)
+    done = fixes.fix(data, found, again, unsafe=unsafe)
+    done.findings = [finding for finding in done.findings if finding.filename == filename]
+    return done
 
 
 def _take(result: Result, path: str, data: bytes, done: Fixed) -> None:
-    result.findings.extend(done.findings)
     result.fixed.extend(done.fixed)
     result.refused.extend(done.refused)
     if done.data != data:

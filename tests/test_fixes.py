@@ -410,6 +410,62 @@ def test_a_difference_is_shown_and_nothing_written(kdacheck, write):
     assert (ran.status, ran.out) == (0, "")
 
 
+WRAPPER = """\
+from fla.modules.convolution import causal_conv1d
+from fla.ops.kda import chunk_kda
+
+
+def layer(x, weight, g, beta, cu, state):
+    y, _ = causal_conv1d(x, weight, activation="silu", cu_seqlens=cu)
+    y = y.unflatten(-1, (4, 64))
+    o, _ = chunk_kda(y, y, y, g, beta, initial_state=state)
+    return o
+
+
+def other(x, weight, g, beta, cu):
+    y, _ = causal_conv1d(x, weight, activation="silu", cu_seqlens=cu)
+    y = y.unflatten(-1, (4, 64))
+    return chunk_kda(y, y, y, g, beta)
+"""
+CALLER = """\
+import torch
+from layers import layer
+
+
+def run(weight, g, beta):
+    x = torch.randn(1, 128, 256)
+    cu = torch.tensor([0, 60, 128])
+    return layer(x, weight, g, beta, cu, torch.zeros({states}, 4, 64, 64))
+"""
+
+
+@pytest.mark.parametrize("name", ["layers", "zlayers"])
+@pytest.mark.parametrize(("states", "applied", "before"), [(2, 2, 1), (1, 1, 0)])
+def test_files_that_call_into_a_fixed_one_are_looked_at_again(
+    kdacheck, write, name: str, states: int, applied: int, before: int
+):
+    """While the wrapper takes the tokens for one sequence, one state is right and two are wrong."""
+    files, text = ("model.py", f"{name}.py"), CALLER.format(states=states).replace("layers", name)
+    wrapper, caller = write(files[1], WRAPPER), write(files[0], text)
+    ran = kdacheck(*files)
+    assert ran.out.count("KDA003") == 2
+    assert ran.out.count("KDA401") == before
+    assert kdacheck("--diff", *files).out.count("\n+ ") == applied
+    assert wrapper.read_text("utf-8") == WRAPPER
+
+    ran = kdacheck("--fix", *files)
+    assert f"({applied} fixed, {2 - applied} remaining; 2 files checked)" in ran.out
+    assert wrapper.read_text("utf-8").count("cu_seqlens=cu") == 2 + applied
+    assert caller.read_text("utf-8") == text
+    refused = (
+        f"{name}.py:8:12: the fix of KDA003 was not applied: KDA401 would be found at model.py:8"
+    )
+    assert (refused in ran.err) is (applied == 1)
+    again = kdacheck("--no-cache", *files)
+    assert again.status == ran.status
+    assert again.out.count("KDA") == 2 - applied
+
+
 def test_standard_input_is_fixed_to_standard_output(process, wrong):
     ran = process("-", "--fix", stdin=STRIDED.encode())
     assert (ran.status, ran.out) == (0, fixed(STRIDED))
