@@ -6,9 +6,9 @@ import re
 
 #: The releases the catalogue was read at, taken where nothing names another.
 NEWEST = {
-    "amd-aiter": "0.1.7",
+    "amd-aiter": "0.1.20",
     "attn-gym": "0.0.5",
-    "cula": "0.0.1",
+    "cuda-linear-attention": "0.1.2",
     "fla-core": "0.6.0",
     "flash-kda": "0.0.1",
     "flash-qla": "0.1.3",

@@ -1,4 +1,7 @@
-"""aiter: chunked KDA in Triton; read at a commit, so its signature stays open."""
+"""aiter: chunked KDA in Triton, since 0.1.20; read at tag v0.1.20.post1 and at ROCm/aiter e4048607.
+
+The released wheels are older and have no KDA, so nothing checks this entry, and its signature stays open.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from kdacheck.contracts.clauses import (
     Multiple,
     Needs,
     OffsetsEnd,
+    OneOf,
     Open,
     Packed,
     PerSequence,
@@ -30,20 +34,23 @@ tabulate(
     "state_v_first=False, disable_recompute=False, chunk_size=None, cu_seqlens=None)",
     (
         "aiter.ops.triton.kimi_delta_attn.chunk_kimi_delta_attn",
-        "aiter.ops.triton.chunk_delta_attn.chunk_kimi_delta_attn",
+        "aiter.ops.triton.kimi_delta_attn.chunk_delta_attn.chunk_kimi_delta_attn",
     ),
     (
         Open(),
         Packed(_OPERANDS, by="cu_seqlens"),
         Gate(("g", "beta")),
         GateParameters(("A_log", "dt_bias")),
+        Elements("A_log", "HV"),
         Elements("dt_bias", "HV*K"),
         ReadOnlyWith("use_gate_in_kernel", ("A_log", "dt_bias")),
+        Needs(("use_gate_in_kernel",), ("A_log",)),
         Needs(("use_gate_in_kernel", "safe_gate"), ("lower_bound",)),
         Within("lower_bound", -5, 0, flags=("use_gate_in_kernel", "safe_gate")),
         States(("initial_state",)),
         VFirst(("initial_state",), flag="state_v_first"),
         PerSequence("initial_state", by="cu_seqlens"),
+        OneOf("chunk_size", (32, 64)),
         AtMost("K", 256),
         Multiple("HV", "H"),
         Boundaries("cu_seqlens", _OPERANDS),
@@ -61,4 +68,5 @@ tabulate(
         "cu_seqlens": 'Int[Tensor, "N+1"]',
     },
     package="amd-aiter",
+    versions=">=0.1.20",
 )

@@ -1,4 +1,8 @@
-"""cuLA: chunked KDA, the fused prefills and the decode update; read at a commit, so all signatures stay open."""
+"""cuLA: chunked KDA, the fused prefills and the decode update; read at inclusionAI/cuLA fa742a23.
+
+Tags v0.1.0 to v0.1.2 have the same prefills and no decode. The one published release cannot be downloaded everywhere,
+and later commits take more keywords and grouped value heads, so signatures stay open and heads go by the values.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +31,15 @@ if TYPE_CHECKING:
 
 _OPERANDS = ("q", "k", "v", "g", "beta")
 
+_PACKAGE = "cuda-linear-attention"
+
 _LAWS = (
     Open(),
     Packed(_OPERANDS, by="cu_seqlens"),
     Gate(("g", "beta")),
     GateParameters(("A_log", "dt_bias")),
-    Elements("A_log", "H"),
-    Elements("dt_bias", "H*K"),
+    Elements("A_log", "HV"),
+    Elements("dt_bias", "HV*K"),
     ReadOnlyWith("use_gate_in_kernel", ("A_log", "dt_bias")),
     Needs(("use_gate_in_kernel",), ("A_log",)),
     Needs(("use_gate_in_kernel", "safe_gate"), ("lower_bound",)),
@@ -44,7 +50,7 @@ _LAWS = (
 )
 
 
-@callee("cula.kda.chunk_kda", "cula.kda.chunk.chunk_kda", package="cula")
+@callee("cula.kda.chunk_kda", "cula.kda.chunk.chunk_kda", package=_PACKAGE)
 @clause(
     *_LAWS,
     Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
@@ -53,11 +59,11 @@ _LAWS = (
 def chunk_kda(
     q: BFloat16[Tensor, "B T H K"],
     k: BFloat16[Tensor, "B T H K"],
-    v: BFloat16[Tensor, "B T H V"],
-    g: Float[Tensor, "B T H K"],
-    beta: BFloat16[Tensor, "B T H"] | Float32[Tensor, "B T H"],
+    v: BFloat16[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV K"],
+    beta: BFloat16[Tensor, "B T HV"] | Float32[Tensor, "B T HV"],
     scale: float | None = None,
-    initial_state: Float32[Tensor, "N H _ _"] | None = None,
+    initial_state: Float32[Tensor, "N HV _ _"] | None = None,
     output_final_state: bool = False,
     use_qk_l2norm_in_kernel: bool = False,
     use_gate_in_kernel: bool = False,
@@ -68,19 +74,17 @@ def chunk_kda(
     disable_recompute: bool = False,
     return_intermediate_states: bool = False,
     cp_context: Any = None,
-    transpose_state_layout: bool = False,
     *,
     A_log: Float[Tensor, "..."] | None = None,
     dt_bias: Float[Tensor, "..."] | None = None,
 ):
-    """The parameter order of FLA 0.4.2; offsets are int32."""
+    """The parameter order of FLA 0.4.2 as far as `cp_context`; offsets are int32."""
 
 
 @callee(
     "cula.kda.kda_prefill_hopper",
     "cula.kda.hopper_fused_fwd.cula_kda_prefill",
-    "cula.kda.blackwell_fused_fwd.flash_kda_prefill",
-    package="cula",
+    package=_PACKAGE,
 )
 @clause(
     *_LAWS,
@@ -90,11 +94,11 @@ def chunk_kda(
 def kda_prefill_hopper(
     q: Float[Tensor, "B T H K"],
     k: Float[Tensor, "B T H K"],
-    v: Float[Tensor, "B T H V"],
-    g: Float[Tensor, "B T H K"],
-    beta: Float[Tensor, "B T H"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV K"],
+    beta: Float[Tensor, "B T HV"],
     scale: float | None = None,
-    initial_state: Float32[Tensor, "N H _ _"] | None = None,
+    initial_state: Float32[Tensor, "N HV _ _"] | None = None,
     output_final_state: bool = False,
     use_qk_l2norm_in_kernel: bool = False,
     use_gate_in_kernel: bool = False,
@@ -108,7 +112,39 @@ def kda_prefill_hopper(
 ): ...
 
 
-@callee("cula.kda.kda_decode", package="cula")
+@callee("cula.kda.blackwell_fused_fwd.flash_kda_prefill", package=_PACKAGE)
+@clause(
+    *_LAWS,
+    Boundaries("cu_seqlens", _OPERANDS),
+    Swallows(reads=("A_log", "dt_bias")),
+)
+def flash_kda_prefill(
+    q: Float[Tensor, "B T H K"],
+    k: Float[Tensor, "B T H K"],
+    v: Float[Tensor, "B T HV V"],
+    g: Float[Tensor, "B T HV K"],
+    beta: Float[Tensor, "B T HV"],
+    scale: float | None = None,
+    initial_state: Float32[Tensor, "N HV _ _"] | None = None,
+    output_final_state: bool = False,
+    use_qk_l2norm_in_kernel: bool = False,
+    use_gate_in_kernel: bool = False,
+    safe_gate: bool = False,
+    lower_bound: float | None = None,
+    cu_seqlens: Int[Tensor, "N+1"] | None = None,
+    chunk_indices: Int[Tensor, "..."] | None = None,
+    *,
+    A_log: Float[Tensor, "..."] | None = None,
+    dt_bias: Float[Tensor, "..."] | None = None,
+):
+    """Offsets of any integer dtype are cast."""
+
+
+@callee(
+    "cula.kda.kda_decode",
+    "cula.ops.kda_decode.kda_decode",
+    package=_PACKAGE,
+)
 @clause(
     Open(),
     GateParameters(("A_log", "dt_bias")),
@@ -135,3 +171,37 @@ def kda_decode(
     state_layout: str = "vk",
 ):
     """Shapes alone say whether rows or packed tokens are meant; offsets are ignored."""
+
+
+@callee(
+    "cula.kda.fused_sigmoid_gating_delta_rule_update",
+    "cula.ops.kda_decode.fused_sigmoid_gating_delta_rule_update",
+    package=_PACKAGE,
+)
+@clause(
+    Open(),
+    GateParameters(("A_log", "dt_bias")),
+    Elements("A_log", "HV"),
+    Elements("dt_bias", "HV*K", flag="is_kda"),
+    States(("initial_state_source",)),
+)
+def fused_sigmoid_gating_delta_rule_update(
+    A_log: Float[Tensor, "..."],
+    a: Float[Tensor, "..."],
+    dt_bias: Float[Tensor, "..."],
+    softplus_beta: float,
+    softplus_threshold: float,
+    q: Float[Tensor, "_ _ _ K"],
+    k: Float[Tensor, "_ _ _ K"],
+    v: Float[Tensor, "_ _ HV _"],
+    b: Float[Tensor, "..."],
+    initial_state_source: Float[Tensor, "..."] | None,
+    initial_state_indices: Int[Tensor, "..."] | None,
+    scale: float | None = None,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: Int[Tensor, "..."] | None = None,
+    is_kda: bool = False,
+    out: Float[Tensor, "..."] | None = None,
+    state_layout: str = "vk",
+):
+    """The decode update behind the name and order that FLA's copies have; only `is_kda=True` runs."""

@@ -1,4 +1,7 @@
-"""FlashKDA: one forward kernel that checks much and copies nothing; read at a commit."""
+"""FlashKDA: one forward kernel that checks much and copies nothing; read at MoonshotAI/FlashKDA 1ce47ea3.
+
+Every commit calls itself 0.0.1, and forks of the same name take more keywords, so the signature stays open.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _LAWS: tuple[Clause, ...] = (
 _SIGNATURE = (
     "chunk_gated_delta_rule(q, k, v, g, beta, scale=None, initial_state=None, "
     "output_final_state=False, use_qk_l2norm_in_kernel=False, cu_seqlens=None, head_first=False, "
-    "state_v_first=False, auto_cp=True, enable_fwd_cp_cache=True{})"
+    "state_v_first=False, auto_cp={0}, enable_fwd_cp_cache={0}{1})"
 )
 _PATHS = (
     "flash_qla.chunk_gated_delta_rule",
@@ -54,19 +54,16 @@ _PATHS = (
     "flash_qla.ops.gated_delta_rule.chunk.chunk_gated_delta_rule",
 )
 
-tabulate(
-    _SIGNATURE.format(", cp_context=None, force_intra_cp=False"),
-    _PATHS,
-    (*_LAWS, Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",))),
-    _AXES,
-    package="flash-qla",
-    versions=">=0.1.3",
-)
-tabulate(
-    _SIGNATURE.format(""),
-    _PATHS,
-    (*_LAWS, Boundaries("cu_seqlens", _OPERANDS)),
-    _AXES,
-    package="flash-qla",
-    versions=">=0.1.2,<0.1.3",
-)
+for versions, parallel, more, instead in (
+    (">=0.1.3", "True", ", cp_context=None, force_intra_cp=False", ("cp_context",)),
+    (">=0.1.2,<0.1.3", "True", "", ()),
+    (">=0.1.1,<0.1.2", "False", "", ()),
+):
+    tabulate(
+        _SIGNATURE.format(parallel, more),
+        _PATHS,
+        (*_LAWS, Boundaries("cu_seqlens", _OPERANDS, instead=instead)),
+        _AXES,
+        package="flash-qla",
+        versions=versions,
+    )

@@ -1,9 +1,13 @@
-"""The KDA of Helion's examples; read at a commit, so its signature stays open."""
+"""The KDA of Helion's examples after 1.4.0, whose own has no offsets; read at pytorch/helion ef091f41.
+
+Neither the wheels nor the source archives hold the examples: they are copied into projects, so the signature stays open.
+"""
 
 from __future__ import annotations
 
 from kdacheck.contracts.clauses import (
     Boundaries,
+    Needs,
     OffsetsEnd,
     OneOf,
     Open,
@@ -12,6 +16,7 @@ from kdacheck.contracts.clauses import (
     ReadOnlyWith,
     States,
     StrictOffsets,
+    VFirst,
 )
 from kdacheck.contracts.table import tabulate
 
@@ -31,7 +36,9 @@ tabulate(
         Packed(_OPERANDS, by="cu_seqlens"),
         OneOf("C", (32, 64)),
         ReadOnlyWith("use_gate_in_kernel", ("A_log", "dt_bias")),
+        Needs(("use_gate_in_kernel",), ("A_log",)),
         States(("initial_state",)),
+        VFirst(("initial_state",), flag="state_v_first"),
         PerSequence("initial_state", by="cu_seqlens"),
         Boundaries("cu_seqlens", _OPERANDS),
         OffsetsEnd("cu_seqlens", tokens_of="q"),
@@ -49,5 +56,6 @@ tabulate(
         "cu_seqlens": 'Int[Tensor, "N+1"]',
     },
     package="helion",
+    versions=">=1.5.0",
     doc="Dense is head-first, packed is token-major.",
 )
