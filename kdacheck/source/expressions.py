@@ -729,8 +729,11 @@ def _comprehend(
     if isinstance(iterable, Items) and len(iterable.items) <= 64 and not interp.spent:
         results: list[Value] = []
         cover: Value | None = None
+        mark = len(state.log)
         for item in iterable.items:
             interp.spend()
+            state.suffer(state.log[mark:])  # what the elements before this one have changed
+            mark = len(state.log)
             inner = state.copy()
             interp.assign(clause.target, item, inner)
             certain, possible = True, True
@@ -764,16 +767,30 @@ def _comprehend(
         case _:
             item = opaque()
     interp.assign(clause.target, item, inner)
+    mark = len(state.log)
+    with interp.quiet():
+        _one_element(interp, clause, inner.copy(), element)
+    inner.suffer(state.log[mark:])  # any element may come after others
+    return _one_element(interp, clause, inner, element)
+
+
+def _one_element(
+    interp: Interpreter,
+    clause: cst.CompFor,
+    state: State,
+    element: Callable[[State], Value],
+) -> list[Value] | Value:
+    """What one round of a comprehension makes, nothing where its conditions never hold."""
     for condition in clause.ifs:
-        yes, no = narrowing.split(interp, condition.test, inner)
+        yes, no = narrowing.split(interp, condition.test, state)
         if yes is None:
             return []
         narrowing.part(yes, no)
-        inner = yes
+        state = yes
     if clause.inner_for_in is not None:
-        more = _comprehend(interp, clause.inner_for_in, inner, element)
+        more = _comprehend(interp, clause.inner_for_in, state, element)
         return any_of(more) if isinstance(more, list) else more
-    return element(inner)
+    return element(state)
 
 
 def _await(interp: Interpreter, node: cst.Await, state: State) -> Value:
