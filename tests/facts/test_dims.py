@@ -128,6 +128,31 @@ def test_choices() -> None:
     assert possible_values(many) is None
 
 
+def test_how_many_choices_are_tried() -> None:
+    sixteen = [symbol("x", choices=set(range(16))) for _ in range(2)]
+    found = possible_values(product(sixteen))
+    assert found is not None
+    assert max(found) == 15 * 15
+    assert possible_values(multiply(product(sixteen), B)) is None
+
+
+def test_operators() -> None:
+    for a, b in CASES:
+        assert value(A + B, a, b) == a + b  # type: ignore[operator]
+        assert value(1 + A, a, b) == 1 + a  # type: ignore[operator]
+        assert value(A - B, a, b) == a - b  # type: ignore[operator]
+        assert value(1 - A, a, b) == 1 - a  # type: ignore[operator]
+        assert value(2 * A, a, b) == 2 * a  # type: ignore[operator]
+        assert value(A * B, a, b) == a * b  # type: ignore[operator]
+        assert value(-A, a, b) == -a  # type: ignore[operator]
+
+
+def test_strides_by_axis() -> None:
+    facts = TensorFacts.of((2, 3), (3, 1))
+    assert [facts.stride(axis) for axis in (-3, -2, -1, 0, 1, 2)] == [None, 3, 1, 3, 1, None]
+    assert TensorFacts(shape=(2,)).stride(0) is None
+
+
 @pytest.mark.parametrize(
     ("dim", "text"),
     [
