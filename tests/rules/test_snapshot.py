@@ -41,6 +41,9 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     (REPLAY, replay(g_cache=tensor(16, 8, 6, 64, dtype="bfloat16"))),
     (FLA, operands(batch=1, tokens=64) | {"beta": tensor(1, 63, 4)}),
     (FLA, operands(key=512)),
+    (FLA, operands(key=32, value=64) | {"initial_state": tensor(1, 4, 64, 32)}),
+    (FLA, operands(key=32, value=64) | {"initial_state": tensor(1, 4, 48, 32)}),
+    (FLA, operands(key=32, value=64) | {"initial_state": tensor(1, 4, 64, 16)}),
 ]
 
 
