@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from kdacheck.contracts.clauses import Clause
@@ -32,16 +33,56 @@ def clause(*clauses: Clause) -> Callable[[F], F]:
     return attach
 
 
-def callee(*paths: str, package: str, versions: str = "") -> Callable[[F], F]:
-    """Say by which import paths, from which distribution and in which releases the signature is reached."""
+def callee(
+    *paths: str, package: str, versions: str = "", without: tuple[str, ...] = ()
+) -> Callable[[F], F]:
+    """Say by which import paths, from which distribution and in which releases the signature is reached.
+
+    without: the parameters that these releases do not have yet.
+    """
 
     def attach(function: F) -> F:
-        contract = read(function, paths, package, versions)
+        contract = reduced(read(function, paths, package, versions), without)
         declare(contract)
         function.__kdacheck_contract__ = contract  # type: ignore[attr-defined]
         return function
 
     return attach
+
+
+def reduced(contract: Contract, without: tuple[str, ...]) -> Contract:
+    """The contract without these parameters, and without what its clauses say of them.
+
+    Raises ValueError where there is no such parameter.
+    """
+    if not without:
+        return contract
+    for name in without:
+        if name not in contract.by_name:
+            raise ValueError(f"{contract.name} has no parameter {name!r}")
+    return replace(
+        contract,
+        parameters=tuple(p for p in contract.parameters if p.name not in without),
+        clauses=tuple(kept for law in contract.clauses if (kept := _left_of(law, without))),
+    )
+
+
+def _left_of(law: Clause, without: tuple[str, ...]) -> Clause | None:
+    """What a clause says of other parameters; None where that is nothing, or would be another law."""
+    values: dict[str, Any] = {}
+    for field in law.__match_args__:
+        value = getattr(law, field)
+        if isinstance(value, tuple):
+            kept = tuple(item for item in value if item not in without)
+            if len(kept) < len(value):
+                may_be_empty = getattr(type(law), field, None) == ()
+                if field in ("flags", "companions") or not (kept or may_be_empty):
+                    return None
+            value = kept
+        elif isinstance(value, str) and value in without:
+            return None
+        values[field] = value
+    return type(law)(**values)
 
 
 _pending: list[Contract] = []

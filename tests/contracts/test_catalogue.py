@@ -149,6 +149,36 @@ def test_declaring_collects() -> None:
     assert dataclasses.replace(contract, package="").package == ""
 
 
+def test_older_releases_are_stated_by_what_they_lack() -> None:
+    take()
+
+    @callee("mine.kernel", package="mine", versions="<2", without=("flag", "bias"))
+    @callee("mine.kernel", package="mine", versions=">=2")
+    @clause(
+        laws.Swallows(reads=("bias",)),
+        laws.Dense(("q", "bias")),
+        laws.Dense(("bias",)),
+        laws.Needs(("scale", "flag"), ("q",)),
+        laws.Elements("bias", "K"),
+    )
+    def kernel(
+        q: Float[Tensor, "T K"],
+        scale: float = 1.0,
+        flag: bool = False,
+        *,
+        bias: Float[Tensor, "K"] | None = None,
+    ): ...
+
+    newer, older = take()
+    assert len(newer.clauses) == 5
+    assert [p.name for p in older.parameters] == ["q", "scale"]
+    # a law with a condition less would be a stronger one
+    assert older.clauses == (laws.Swallows(), laws.Dense(("q",)))
+    assert older.versions == "<2"
+    with pytest.raises(ValueError, match="no parameter 'missing'"):
+        callee("mine.kernel", package="mine", without=("missing",))(kernel)
+
+
 def test_reading_the_catalogue_imports_nothing_heavy() -> None:
     script = (
         "import sys, kdacheck.contracts as c; c.names(); "

@@ -48,9 +48,26 @@ REGISTRY = {
 }
 
 RCP_LN2: Any = Written("RCP_LN2")
+_CHUNKS = ("chunk_indices", "chunk_offsets")
 
 
-@callee(f"{_PREFIX}.kda_prefill.chunk_kda", package="sglang")
+@callee(
+    f"{_PREFIX}.kda_prefill.chunk_kda",
+    package="sglang",
+    versions=">=0.5.18,<0.5.20",
+    without=("track_state", "track_chunk_idx", "beta_is_raw", *_CHUNKS),
+)
+@callee(
+    f"{_PREFIX}.kda_prefill.chunk_kda",
+    package="sglang",
+    versions=">=0.5.20,<0.5.22",
+    without=_CHUNKS,
+)
+@callee(
+    f"{_PREFIX}.kda_prefill.chunk_kda",
+    package="sglang",
+    versions=">=0.5.22",
+)
 @clause(
     Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -94,7 +111,7 @@ def chunk_kda(
     """Chunked prefill on a pool of states; operands are copied dense, the bias is flattened, `v` is overwritten."""
 
 
-@callee(f"{_PREFIX}.kda_prefill.gate_chunk_cumsum_operands", package="sglang")
+@callee(f"{_PREFIX}.kda_prefill.gate_chunk_cumsum_operands", package="sglang", versions=">=0.5.18")
 @clause(
     Packed(("g", "q", "k", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -123,7 +140,11 @@ def gate_chunk_cumsum_operands(
 ): ...
 
 
-@callee(f"{_PREFIX}.kda_decode.helion_fused_recurrent_kda_packed_decode", package="sglang")
+@callee(
+    f"{_PREFIX}.kda_decode.helion_fused_recurrent_kda_packed_decode",
+    package="sglang",
+    versions=">=0.5.18",
+)
 @clause(
     GateParameters(("A_log", "dt_bias")),
     Dense(("A_log", "dt_bias")),
@@ -152,7 +173,9 @@ def helion_fused_recurrent_kda_packed_decode(
     """One token per request: rows are the batch, states lie in a pool."""
 
 
-@callee(f"{_PREFIX}.kda_decode.validate_packed_decode_inputs", package="sglang")
+@callee(
+    f"{_PREFIX}.kda_decode.validate_packed_decode_inputs", package="sglang", versions=">=0.5.18"
+)
 @clause(
     GateParameters(("A_log", "dt_bias")),
     Dense(("A_log", "dt_bias")),
@@ -177,7 +200,11 @@ def validate_packed_decode_inputs(
 ): ...
 
 
-@callee(f"{_PREFIX}.kda_replayssm.helion_fused_recurrent_kda_replayssm_decode", package="sglang")
+@callee(
+    f"{_PREFIX}.kda_replayssm.helion_fused_recurrent_kda_replayssm_decode",
+    package="sglang",
+    versions=">=0.5.18",
+)
 @clause(
     GateParameters(("A_log", "dt_bias")),
     Dense(("A_log", "dt_bias", "a")),
@@ -212,7 +239,7 @@ def helion_fused_recurrent_kda_replayssm_decode(
     """Decode that keeps the last tokens in rings and folds them into the state when a ring is full."""
 
 
-@callee(f"{_PREFIX}.kda_verify.helion_kda_verify", package="sglang")
+@callee(f"{_PREFIX}.kda_verify.helion_kda_verify", package="sglang", versions=">=0.5.22")
 @clause(
     Packed(("q", "k", "v"), by="query_start_loc"),
     GateParameters(("A_log", "dt_bias")),

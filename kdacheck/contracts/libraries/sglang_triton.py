@@ -39,13 +39,40 @@ _OLD = "sglang.srt.layers.attention"
 
 FLOAT: Any = Written("torch.float")
 
+#: What the prefill and the update took on in later releases.
+_CHUNKS = ("chunk_indices", "chunk_offsets")
+_TRACKING = ("track_state", "track_chunk_idx", "beta_is_raw")
+_RINGS = ("cache_ring", "replayssm_rawv", "replayssm_rawk", "replayssm_g", "replayssm_beta")
+
 
 def _fla(module: str, name: str) -> tuple[str, ...]:
     """The path of 0.5.23 and the one that older releases had."""
     return f"{_PREFIX}.fla.{module}.{name}", f"{_OLD}.fla.{module}.{name}"
 
 
-@callee(*_fla("kda", "chunk_kda"), package="sglang")
+@callee(
+    *_fla("kda", "chunk_kda"),
+    package="sglang",
+    versions=">=0.5.12,<0.5.16",
+    without=("output_intermediate_states", *_TRACKING, *_CHUNKS),
+)
+@callee(
+    *_fla("kda", "chunk_kda"),
+    package="sglang",
+    versions=">=0.5.16,<0.5.20",
+    without=(*_TRACKING, *_CHUNKS),
+)
+@callee(
+    *_fla("kda", "chunk_kda"),
+    package="sglang",
+    versions=">=0.5.20,<0.5.22",
+    without=_CHUNKS,
+)
+@callee(
+    *_fla("kda", "chunk_kda"),
+    package="sglang",
+    versions=">=0.5.22",
+)
 @clause(
     Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -123,7 +150,17 @@ def fused_recurrent_kda(
     """Token-by-token KDA; the gate goes by key heads here, and the state is updated in place."""
 
 
-@callee(*_fla("kda", "kda_gate_chunk_cumsum"), package="sglang")
+@callee(
+    *_fla("kda", "kda_gate_chunk_cumsum"),
+    package="sglang",
+    versions="<0.5.21",
+    without=("beta",),
+)
+@callee(
+    *_fla("kda", "kda_gate_chunk_cumsum"),
+    package="sglang",
+    versions=">=0.5.21",
+)
 @clause(
     Packed(("g",), by="cu_seqlens"),
     GateParameters(("A_log", "dt_bias")),
@@ -148,7 +185,17 @@ def kda_gate_chunk_cumsum(
 ): ...
 
 
-@callee(*_fla("fused_recurrent", "fused_recurrent_kda_packed_decode"), package="sglang")
+@callee(
+    *_fla("fused_recurrent", "fused_recurrent_kda_packed_decode"),
+    package="sglang",
+    versions=">=0.5.15,<0.5.17",
+    without=("lower_bound",),
+)
+@callee(
+    *_fla("fused_recurrent", "fused_recurrent_kda_packed_decode"),
+    package="sglang",
+    versions=">=0.5.17",
+)
 @clause(
     GateParameters(("A_log", "dt_bias")),
     Dense(("A_log", "dt_bias")),
@@ -213,6 +260,7 @@ def fused_recurrent_gated_delta_rule_packed_decode(
     *_fla("fused_recurrent_linear_replayssm", "fused_recurrent_linear_replayssm_decode"),
     *_fla("fused_recurrent_linear_replayssm", "fused_recurrent_gdn_replayssm_decode"),
     package="sglang",
+    versions=">=0.5.15",
 )
 @clause(
     GateParameters(("A_log", "dt_bias")),
@@ -260,10 +308,28 @@ def fused_recurrent_linear_replayssm_decode(
     """ReplaySSM decode; KDA wants a two-dimensional bias here, and rings are addressed as dense."""
 
 
-@callee(
+_UPDATE = (
     f"{_PREFIX}.linear.fused_sigmoid_gating_recurrent.fused_sigmoid_gating_delta_rule_update",
     *_fla("fused_sigmoid_gating_recurrent", "fused_sigmoid_gating_delta_rule_update"),
+)
+
+
+@callee(
+    *_UPDATE,
     package="sglang",
+    versions=">=0.5.12,<0.5.17",
+    without=("lower_bound", *_RINGS, "match_cutedsl_decode"),
+)
+@callee(
+    *_UPDATE,
+    package="sglang",
+    versions=">=0.5.17,<0.5.22",
+    without=("match_cutedsl_decode",),
+)
+@callee(
+    *_UPDATE,
+    package="sglang",
+    versions=">=0.5.22",
 )
 @clause(
     Packed(("q", "k", "v"), by="cu_seqlens"),
@@ -316,7 +382,17 @@ def fused_sigmoid_gating_delta_rule_update(
     """Gate and recurrent update in one kernel that checks next to nothing."""
 
 
-@callee(*_fla("chunk", "chunk_gated_delta_rule"), package="sglang")
+@callee(
+    *_fla("chunk", "chunk_gated_delta_rule"),
+    package="sglang",
+    versions=">=0.5.9,<0.5.20",
+    without=("inplace_update",),
+)
+@callee(
+    *_fla("chunk", "chunk_gated_delta_rule"),
+    package="sglang",
+    versions=">=0.5.20",
+)
 @clause(
     Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -400,7 +476,7 @@ def cutedsl_fused_sigmoid_gating_kda_update(
     """CuTe DSL decode: shapes alone say whether rows or packed tokens are meant, offsets or not."""
 
 
-@callee(f"{_PREFIX}.linear.kda_blackwell.chunk_kda_cutedsl", package="sglang")
+@callee(f"{_PREFIX}.linear.kda_blackwell.chunk_kda_cutedsl", package="sglang", versions=">=0.5.16")
 @clause(
     GateParameters(("A_log", "dt_bias")),
     States(("h0",)),

@@ -1,4 +1,7 @@
-"""vLLM: its copies of the FLA kernels under the prefixes they have had, and the Kimi K3 kernels."""
+"""vLLM: its copies of the FLA kernels under the prefixes they have had, and the Kimi K3 kernels.
+
+A signature counts from the oldest release it was compared with; of older ones nothing is said.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from kdacheck.contracts.clauses import (
     Indices,
     Multiple,
     OffsetsEnd,
-    Open,
     Packed,
     PackedWidth,
     PerSequence,
@@ -30,10 +32,6 @@ if TYPE_CHECKING:
 
 _OPERANDS = ("q", "k", "v", "g", "beta")
 _RAW = ("q", "k", "v", "raw_g", "raw_beta")
-
-#: The releases that the signatures were compared with; what is said of older ones leaves them open.
-_READ = ">=0.33.0"
-_OLDER = "<0.33.0"
 
 
 def _fla(module: str, name: str) -> tuple[str, ...]:
@@ -56,15 +54,13 @@ def _k3(module: str, name: str, *vendors: str) -> tuple[str, ...]:
     return tuple(path for base in kda for path in (f"{base}.{name}", f"{base}.{module}.{name}"))
 
 
-@callee(*_fla("kda", "chunk_kda"), package="vllm", versions=_OLDER)
-@clause(Open())
 @callee(
     *_fla("kda", "chunk_kda"),
     *_k3("chunk", "chunk_kda", "nvidia", "amd"),
     "vllm.models.glm5next.nvidia.ops.third_party.kda.kernels.chunk_kda",
     "vllm.models.glm5next.amd.ops.third_party.kda.kernels.chunk_kda",
     package="vllm",
-    versions=_READ,
+    versions=">=0.11.1",
 )
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
@@ -101,7 +97,13 @@ _FUSED_GATE = (
 )
 
 
-@callee(*_fla("kda", "chunk_kda_with_fused_gate"), package="vllm", versions=_READ)
+@callee(
+    *_fla("kda", "chunk_kda_with_fused_gate"),
+    package="vllm",
+    versions=">=0.23.0,<0.28.0",
+    without=("lower_bound",),
+)
+@callee(*_fla("kda", "chunk_kda_with_fused_gate"), package="vllm", versions=">=0.28.0")
 @clause(
     Packed(("q", "k", "v", "raw_g", "beta"), by="cu_seqlens"),
     Gate(("raw_g", "beta")),
@@ -128,7 +130,13 @@ def chunk_kda_with_fused_gate(
 @callee(
     *_k3("chunk", "chunk_kda_with_fused_gate", "nvidia"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.28.0,<0.30.0",
+    without=("out",),
+)
+@callee(
+    *_k3("chunk", "chunk_kda_with_fused_gate", "nvidia"),
+    package="vllm",
+    versions=">=0.30.0",
 )
 @clause(
     Packed(_RAW, by="cu_seqlens"),
@@ -158,7 +166,7 @@ def chunk_kda_with_fused_gate_k3(
 @callee(
     *_k3("chunk", "chunk_kda_with_fused_gate", "amd"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.28.0",
 )
 @clause(
     Packed(_RAW, by="cu_seqlens"),
@@ -185,9 +193,7 @@ def chunk_kda_with_fused_gate_k3_amd(
 ): ...
 
 
-@callee(*_fla("kda", "fused_recurrent_kda"), package="vllm", versions=_OLDER)
-@clause(Open())
-@callee(*_fla("kda", "fused_recurrent_kda"), package="vllm", versions=_READ)
+@callee(*_fla("kda", "fused_recurrent_kda"), package="vllm", versions=">=0.11.1")
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -216,7 +222,7 @@ def fused_recurrent_kda(
     "vllm.models.glm5next.nvidia.ops.third_party.kda.fused_recurrent_kda",
     "vllm.models.glm5next.amd.ops.third_party.kda.fused_recurrent_kda",
     package="vllm",
-    versions=_READ,
+    versions=">=0.30.0",
 )
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
@@ -267,9 +273,14 @@ _K3_RECURRENT = (
 
 
 @callee(
+    *_k3("fused_recurrent", "fused_recurrent_kda", "amd"),
+    package="vllm",
+    versions=">=0.28.0,<0.31.0",
+)
+@callee(
     *_k3("fused_recurrent", "fused_recurrent_kda", "nvidia"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.28.0",
 )
 @clause(*_K3_RECURRENT)
 def fused_recurrent_kda_k3(
@@ -294,7 +305,7 @@ def fused_recurrent_kda_k3(
 @callee(
     *_k3("fused_recurrent", "fused_recurrent_kda", "amd"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.31.0",
 )
 @clause(*_K3_RECURRENT)
 def fused_recurrent_kda_k3_amd(
@@ -316,13 +327,17 @@ def fused_recurrent_kda_k3_amd(
 ): ...
 
 
-@callee(*_fla("kda", "fused_kda_gate"), package="vllm", versions=_OLDER)
-@clause(Open())
+@callee(
+    *_fla("kda", "fused_kda_gate"),
+    package="vllm",
+    versions=">=0.11.1,<0.28.0",
+    without=("lower_bound",),
+)
 @callee(
     *_fla("kda", "fused_kda_gate"),
     *_k3("chunk", "fused_kda_gate", "nvidia", "amd"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.28.0",
 )
 @clause(
     GateParameters(("A", "g_bias")),
@@ -356,9 +371,7 @@ _K3_DECODE = (
 _PACKED_DECODE = "fused_recurrent_kda_packed_decode"
 
 
-@callee(*_k3("fused_recurrent", _PACKED_DECODE, "nvidia"), package="vllm", versions=_OLDER)
-@clause(Open())
-@callee(*_k3("fused_recurrent", _PACKED_DECODE, "nvidia"), package="vllm", versions=_READ)
+@callee(*_k3("fused_recurrent", _PACKED_DECODE, "nvidia"), package="vllm", versions=">=0.30.0")
 @clause(*_K3_DECODE)
 def fused_recurrent_kda_packed_decode(
     mixed_qkv: Float[Tensor, "B 2*H*K+H*V"],
@@ -375,9 +388,12 @@ def fused_recurrent_kda_packed_decode(
     """One token per request; the gate carries a leading axis of size 1."""
 
 
-@callee(*_k3("fused_recurrent", _PACKED_DECODE, "amd"), package="vllm", versions=_OLDER)
-@clause(Open())
-@callee(*_k3("fused_recurrent", _PACKED_DECODE, "amd"), package="vllm", versions=_READ)
+@callee(
+    *_k3("fused_recurrent", _PACKED_DECODE, "nvidia"),
+    package="vllm",
+    versions=">=0.28.0,<0.30.0",
+)
+@callee(*_k3("fused_recurrent", _PACKED_DECODE, "amd"), package="vllm", versions=">=0.28.0")
 @clause(*(law for law in _K3_DECODE if not isinstance(law, SameDevice)), SameDevice())
 def fused_recurrent_kda_packed_decode_amd(
     mixed_qkv: Float[Tensor, "B 2*H*K+H*V"],
@@ -392,7 +408,13 @@ def fused_recurrent_kda_packed_decode_amd(
 ): ...
 
 
-@callee(*_exported("chunk", "chunk_gated_delta_rule"), package="vllm", versions=_READ)
+@callee(
+    *_exported("chunk", "chunk_gated_delta_rule"),
+    package="vllm",
+    versions=">=0.18.0,<0.23.0",
+    without=("chunk_indices", "chunk_offsets", "core_attn_out"),
+)
+@callee(*_exported("chunk", "chunk_gated_delta_rule"), package="vllm", versions=">=0.23.0")
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -423,7 +445,7 @@ def chunk_gated_delta_rule(
 @callee(
     *_exported("fused_recurrent", "fused_recurrent_gated_delta_rule"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.11.1",
 )
 @clause(
     Packed(_OPERANDS, by="cu_seqlens"),
@@ -454,7 +476,7 @@ def fused_recurrent_gated_delta_rule(
 @callee(
     *_exported("fused_recurrent", "fused_recurrent_gated_delta_rule_packed_decode"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.18.0",
 )
 @clause(
     GateParameters(("A_log", "dt_bias")),
@@ -485,7 +507,7 @@ def fused_recurrent_gated_delta_rule_packed_decode(
 @callee(
     *_exported("fused_sigmoid_gating", "fused_sigmoid_gating_delta_rule_update"),
     package="vllm",
-    versions=_READ,
+    versions=">=0.18.0",
 )
 @clause(
     Packed(("q", "k", "v"), by="cu_seqlens"),
