@@ -637,6 +637,7 @@ def chunk_gated_delta_rule(
     """Chunked gated delta rule: gate and bias are per value head, not per channel."""
 
 
+@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.1,<0.5.2", without=("chunk_size",))
 @callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.2,<0.6.0")
 @clause(
     *_GDN,
@@ -674,44 +675,6 @@ def chunk_gated_delta_rule_052(
     A_log: Float[Tensor, "..."] | None = None,
     dt_bias: Float[Tensor, "..."] | None = None,
     chunk_size: int = 64,
-): ...
-
-
-@callee(*_CHUNK_GDN_PATHS, package="fla-core", versions=">=0.5.1,<0.5.2")
-@clause(
-    *_GDN,
-    *_GDN_GATE,
-    _HOST,
-    Needs(("allow_neg_eigval",), ("use_beta_sigmoid_in_kernel",)),
-    VFirst(("initial_state",), flag="state_v_first"),
-    Exclusive(("cp_context", "initial_state")),
-    Boundaries("cu_seqlens", _OPERANDS, instead=("cp_context",)),
-    Swallows(
-        reads=("use_gate_in_kernel", "A_log", "dt_bias", "transpose_state_layout"),
-        refuses=("head_first",),
-    ),
-    Drift(14, "cp_context", "chunk_indices", "0.6.0 and later"),
-)
-def chunk_gated_delta_rule_051(
-    q: Float[Tensor, "B T H K"],
-    k: Float[Tensor, "B T H K"],
-    v: Float[Tensor, "B T HV V"],
-    g: Float[Tensor, "B T HV"],
-    beta: Float[Tensor, "B T HV"],
-    scale: float | None = None,
-    initial_state: Float[Tensor, "N HV K V"] | Float[Tensor, "N HV V K"] | None = None,
-    output_final_state: bool = False,
-    use_qk_l2norm_in_kernel: bool = False,
-    use_beta_sigmoid_in_kernel: bool = False,
-    allow_neg_eigval: bool = False,
-    state_v_first: bool = False,
-    cu_seqlens: Int[Tensor, "N+1"] | None = None,
-    cu_seqlens_cpu: Int[Tensor, "N+1"] | None = None,
-    cp_context: Any = None,
-    *,
-    use_gate_in_kernel: bool = False,
-    A_log: Float[Tensor, "..."] | None = None,
-    dt_bias: Float[Tensor, "..."] | None = None,
 ): ...
 
 
