@@ -148,7 +148,12 @@ def _locate(folder: pathlib.Path, name: str, version: str) -> pathlib.Path | Non
 
 
 #: One platform for all: the sources are the same, and not every platform has a wheel.
-PLATFORM = ("--python-version=3.11", "--implementation=cp", "--platform=manylinux_2_34_x86_64")
+PLATFORM = (
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--platform=manylinux_2_34_x86_64",
+    "--platform=manylinux_2_28_x86_64",
+)
 
 
 def _fetch(name: str, version: str) -> pathlib.Path | str:
