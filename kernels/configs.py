@@ -3,7 +3,8 @@
 A key is the kernel, then the regime that the launcher names: for the state pass the tile of V, or that it is exact (float32,
 whose tiles are twice as large), for decode the width of a state
 element and how many (row, value head) pairs there are. Chosen on the GPU that the architecture names (benchmarks/gpu);
-any other takes ``DEFAULT``, which fits the shared memory of every GPU since sm80.
+any other takes ``DEFAULT``, which fits the shared memory of every GPU since sm80. Two keys are not Helion's: ``body`` names the
+function where a regime has its own, and ``registers`` caps those of a thread, which Helion offers for persistent kernels only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ Config = dict[str, Any]
 _V_FIRST = [[2, 1, 0]]
 # slots, state, q, k, a, dt_bias, A_log, b, v, state again: the state passes once, the rest is read by all tiles of V
 _STATE_ONCE = ["", "first", *["last"] * 6, "", "first"]
+# The same where the loads are slots, q, k, a, dt_bias, A_log, b, state, v.
+_STREAMED_ONCE = ["", *["last"] * 6, "first", "last"]
 
 
 def _decode(span: int, tile: int, unroll: list[int] | None = None, **more: Any) -> Config:
@@ -65,19 +68,27 @@ SM90: dict[str, Config] = {
     "packed_decode/half-tiny": _decode(4, 4),
     "packed_decode/half-few": _decode(16, 8),
     "packed_decode/half-some": _decode(64, 8, [0, 2]),
-    "packed_decode/half-many": _decode(64, 8, [0, 2]),
+    "packed_decode/half-many": _decode(
+        32,
+        8,
+        body="packed_decode_streamed",
+        range_num_stages=[0, 4],
+        load_eviction_policies=_STREAMED_ONCE,
+    ),
     "packed_decode/half-most": _decode(16, 16, load_eviction_policies=_STATE_ONCE),
     # unroll: the grid, the ring, V, the flush
     "replayssm_decode/float32-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-few": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/float32-some": _decode(32, 8, [0, 2, 0, 0]),
     "replayssm_decode/float32-many": _decode(128, 8, [0, 4, 2, 0]),
-    "replayssm_decode/float32-most": _decode(128, 8, [0, 8, 2, 0]),
+    "replayssm_decode/float32-most": _decode(
+        128, 16, [0, 8, 0, 0], body="replayssm_decode_apart", registers=128
+    ),
     "replayssm_decode/half-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-few": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-some": _decode(64, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-many": _decode(128, 32, [0, 4, 0, 0]),
-    "replayssm_decode/half-most": _decode(128, 32, [0, 4, 0, 0]),
+    "replayssm_decode/half-most": _decode(128, 32, [0, 4, 0, 0], body="replayssm_decode_apart"),
     "verify": {"block_sizes": [16], "num_warps": 1, "num_stages": 1},
 }
 

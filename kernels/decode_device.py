@@ -95,6 +95,64 @@ def packed_decode(
             out[row, 0, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 
 
+def packed_decode_streamed(
+    mixed: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    pool: torch.Tensor,
+    slots: torch.Tensor,
+    out: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    normalize: hl.constexpr,
+    bounded: hl.constexpr,
+) -> None:
+    """`packed_decode` whose tiles of the state pass through shared memory, several asked for ahead (``range_num_stages``)."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
+    H = (hl.specialize(mixed.size(1)) - HV * V) // 2 // K
+    hl.specialize((mixed.stride(), a.stride(), b.stride(), A_log.stride(), dt_bias.stride()))
+    hl.specialize((pool.stride(), slots.stride(), out.stride()))
+    # Helion pipelines no loop over a name that it also assigns to; no tile is read after it is written.
+    after = pool
+    span = hl.register_block_size(1, V)
+    block_v = hl.register_block_size(1, V)
+    for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):
+        row = tile_b.id
+        hv = tile_head.id
+        h = hv // (HV // H)
+        key = hl.arange(K)
+        slot = slots[row].to(torch.int64)
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+        decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+        beta = torch.sigmoid(b[row, hv].float())
+        if normalize:
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
+        faded_k = decay * k
+        faded_q = decay * q
+        if slot >= 0:
+            for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
+                state = pool[slot, hv, tile_v, :].float()
+                v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                recalled = (state * faded_k[None, :]).sum(-1)
+                read = (state * faded_q[None, :]).sum(-1)
+                write = beta * (v - recalled)
+                hl.store(out, [row, 0, hv, tile_v], (read + write * own).to(out.dtype))
+                state = state * decay[None, :] + write[:, None] * k[None, :]
+                after[slot, hv, tile_v, :] = state.to(pool.dtype)
+        else:
+            hl.store(out, [row, 0, hv, tile_span], hl.zeros([tile_span], dtype=out.dtype))
+
+
 def replayssm_decode(
     mixed: torch.Tensor,
     a: torch.Tensor,
@@ -191,6 +249,110 @@ def replayssm_decode(
                     pool[slot, hv, tile_v, :] = state.to(pool.dtype)
                 else:
                     d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
+        else:
+            out[row, 0, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
+
+
+def replayssm_decode_apart(
+    mixed: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    pool: torch.Tensor,
+    d_cache: torch.Tensor,
+    k_cache: torch.Tensor,
+    g_cache: torch.Tensor,
+    slots: torch.Tensor,
+    write_pos: torch.Tensor,
+    force_flush: torch.Tensor | None,
+    out: torch.Tensor,
+    scale: float,
+    lower_bound: float,
+    normalize: hl.constexpr,
+    bounded: hl.constexpr,
+    forced: hl.constexpr,
+) -> None:
+    """`replayssm_decode` with loops apart for a step that flushes and one that does not, whose registers then hold less."""
+    HV = hl.specialize(pool.size(1))
+    V = hl.specialize(pool.size(2))
+    K = hl.specialize(pool.size(3))
+    L = hl.specialize(d_cache.size(2))
+    ring = helion.next_power_of_2(L)
+    H = hl.specialize(k_cache.size(1))
+    hl.specialize((mixed.stride(), a.stride(), b.stride(), A_log.stride(), dt_bias.stride()))
+    hl.specialize((pool.stride(), d_cache.stride(), k_cache.stride(), g_cache.stride()))
+    hl.specialize((slots.stride(), write_pos.stride(), out.stride()))
+    span = hl.register_block_size(1, V)
+    block_v = hl.register_block_size(1, V)
+    for tile_b, tile_head, tile_span in hl.tile([mixed.size(0), HV, V], block_size=[1, 1, span]):
+        row = tile_b.id
+        hv = tile_head.id
+        h = hv // (HV // H)
+        key = hl.arange(K)
+        past = hl.arange(ring)
+        slot = slots[row].to(torch.int64)
+        filled = write_pos[row].to(torch.int32)
+        q = hl.load(mixed, [row, h * K + key]).float()
+        k = hl.load(mixed, [row, H * K + h * K + key]).float()
+        raw = hl.load(a, [row, hv * K + key]).float()
+        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
+        gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
+        beta = torch.sigmoid(b[row, hv].float())
+        if normalize:
+            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+        q = q * scale
+        own = (k * q).sum(-1)
+        flush = filled == L - 1
+        if forced:
+            flush = flush | (force_flush[row] != 0)
+        if slot >= 0:
+            # Newest first: the decay since a write is summed as the loop goes back, and empty places cost nothing.
+            since = gate
+            met_k = hl.zeros([ring], dtype=torch.float32)
+            met_q = hl.zeros([ring], dtype=torch.float32)
+            for back in range(filled):
+                at = filled - 1 - back
+                aged = k_cache[slot, h, at, :].float() * torch.exp(since)
+                met_k = torch.where(past == at, (aged * k).sum(-1), met_k)
+                met_q = torch.where(past == at, (aged * q).sum(-1), met_q)
+                since = since + g_cache[slot, hv, at, :].float()
+            kept = torch.exp(since)
+            held = (past < filled)[:, None]
+            kept_k = kept * k
+            kept_q = kept * q
+            if flush == 0:
+                if tile_span.begin == 0:
+                    g_cache[slot, hv, filled, :] = gate
+                    if hv % (HV // H) == 0:
+                        k_cache[slot, h, filled, :] = k.to(k_cache.dtype)
+                for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
+                    state = pool[slot, hv, tile_v, :].float()
+                    old_d = hl.load(d_cache, [slot, hv, past, tile_v.index], extra_mask=held)
+                    old_d = old_d.float().reshape(ring, tile_v.block_size)
+                    v = hl.load(mixed, [row, 2 * H * K + hv * V + tile_v.index]).float()
+                    recalled = (state * kept_k[None, :]).sum(-1) + (old_d * met_k[:, None]).sum(0)
+                    read = (state * kept_q[None, :]).sum(-1) + (old_d * met_q[:, None]).sum(0)
+                    write = beta * (v - recalled)
+                    out[row, 0, hv, tile_v] = (read + write * own).to(out.dtype)
+                    d_cache[slot, hv, filled, tile_v] = write.to(d_cache.dtype)
+            else:
+                for tile_w in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
+                    folded = pool[slot, hv, tile_w, :].float()
+                    value = hl.load(mixed, [row, 2 * H * K + hv * V + tile_w.index]).float()
+                    folded = folded * kept[None, :]
+                    left = gate
+                    for again in range(filled):
+                        place = filled - 1 - again
+                        rank_one = k_cache[slot, h, place, :].float() * torch.exp(left)
+                        old = d_cache[slot, hv, place, tile_w].float()
+                        folded = folded + old[:, None] * rank_one[None, :]
+                        left = left + g_cache[slot, hv, place, :].float()
+                    last = beta * (value - (folded * k[None, :]).sum(-1))
+                    folded = folded + last[:, None] * k[None, :]
+                    out[row, 0, hv, tile_w] = (folded * q[None, :]).sum(-1).to(out.dtype)
+                    pool[slot, hv, tile_w, :] = folded.to(pool.dtype)
         else:
             out[row, 0, hv, tile_span] = hl.zeros([tile_span], dtype=out.dtype)
 

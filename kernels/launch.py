@@ -24,16 +24,41 @@ def _kernel(
 ) -> Any:
     import helion
 
-    body = getattr(importlib.import_module(f".{module}", __package__), function)
     name = f"{function}/{variant}" if variant else function
-    return helion.kernel(
-        body,
-        config=helion.Config(**pinned(arch, name)),
+    config = dict(pinned(arch, name))
+    body = config.pop("body", function)
+    registers = config.pop("registers", None)
+    built = helion.kernel(
+        getattr(importlib.import_module(f".{module}", __package__), body),
+        config=helion.Config(**config),
         static_shapes=False,
         fast_math=True,
         # One tf32 product keeps eleven bits of a float32; three keep nearly all.
         dot_precision="tf32x3" if exact else "tf32",
     )
+    return _Capped(built, registers) if registers else built
+
+
+class _Capped:
+    """A Helion kernel whose threads get at most so many registers."""
+
+    def __init__(self, kernel: Any, registers: int) -> None:
+        self.kernel, self.registers = kernel, registers
+
+    def bind(self, args: Sequence[Any]) -> Any:
+        bound = self.kernel.bind(args)
+        bound.ensure_config_exists(args)
+        run = bound._run
+
+        def capped(*args: Any, _launcher: Callable[..., Any] | None = None) -> Any:
+            from helion.runtime import default_launcher
+
+            launcher = functools.partial(_launcher or default_launcher, maxnreg=self.registers)
+            return run(*args, _launcher=launcher)
+
+        if run is not None:  # Helion's interpreter compiles nothing
+            bound._run = capped
+        return bound
 
 
 def kernel(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from kdacheck.kernels import configs, reference
 from kdacheck.kernels import decode as steps
 from kdacheck.kernels import prefill as chunks
-from kdacheck.kernels import reference
 
 from .cases import candidates, copied, decode, error, prefill, replay
 
@@ -82,9 +82,18 @@ DECODE = {
 }
 
 
+@pytest.fixture
+def body(request, monkeypatch):
+    """The function that a kernel's default configuration names, where not the kernel's own."""
+    if request.param:
+        name = request.param.rpartition("_")[0]
+        monkeypatch.setitem(configs.DEFAULT, name, configs.DEFAULT[name] | {"body": request.param})
+
+
+@pytest.mark.parametrize("body", ["", "packed_decode_streamed"], indirect=True)
 @pytest.mark.parametrize("lower_bound", [None, -5.0])
 @pytest.mark.parametrize("options", DECODE.values(), ids=DECODE)
-def test_packed_decode(interpreted, options, lower_bound):
+def test_packed_decode(interpreted, body, options, lower_bound):
     call = decode(**options)
     mine, theirs = copied(call), copied(call)
     theirs["initial_state"] = theirs["initial_state"].double()
@@ -99,10 +108,11 @@ def test_packed_decode(interpreted, options, lower_bound):
     )
 
 
+@pytest.mark.parametrize("body", ["", "replayssm_decode_apart"], indirect=True)
 @pytest.mark.parametrize("forced", [False, True])
 @pytest.mark.parametrize("length", [1, 4, 5])
 @pytest.mark.parametrize("options", DECODE.values(), ids=DECODE)
-def test_replayssm_decode(interpreted, options, length, forced):
+def test_replayssm_decode(interpreted, body, options, length, forced):
     call = replay(length, **options)
     flags = torch.tensor([0, 0, 1, 0], dtype=torch.int32) if forced else None
     mine, theirs = copied(call), copied(call)
