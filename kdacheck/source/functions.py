@@ -21,6 +21,7 @@ from kdacheck.source.state import (
     join,
     opaque,
     without_contents,
+    without_tensors,
 )
 from kdacheck.source.values import UNKNOWN, AnyOf, Code, Items, Repeated, Table, Value
 
@@ -270,7 +271,8 @@ def _default(interp: Interpreter, target: Function, param: cst.Param) -> Value:
     """The default of a parameter: what it was when the function was made."""
     known = target.defaults.get(param.name.value)
     if known is not None:
-        return known
+        # one object serves all calls, and any of them may give it another shape
+        return without_tensors(known) if interp.module.changes.reshapes else known
     if isinstance(param.default, _CONSTANT):
         return interp.evaluate(param.default, State({}))
     return opaque()

@@ -233,8 +233,12 @@ class _Definition:
                     self.attributes.add(owner.attr)
                 self.reshapes = self.reshapes or (attr == "data" and isinstance(owner, ast.Name))
                 self._changes_object(owner)
-            case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()):
+            case ast.Subscript(value=owner, slice=index, ctx=ast.Store() | ast.Del()):
                 self._changes_object(owner)
+                by_name = isinstance(index, ast.Constant) and isinstance(index.value, str)
+                self.writes = self.writes or not by_name
+            case ast.keyword(arg="out"):
+                self.writes = True
             case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in CHANGING or (
                 method.endswith("_") and not method.startswith("_")
             ):
