@@ -447,12 +447,17 @@ print(tuple(function(**stubborn()).shape), tuple(function(**stubborn()).shape))
 """
 
 
-def test_a_process_without_pytest() -> None:
+def _path() -> str:
+    """Where a process of our own finds this checkout, and all that this one finds."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+
+
+def test_a_process_without_pytest() -> None:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
     done = subprocess.run(
         [sys.executable, "-c", PRODUCTION],
-        env={**kept, "PYTHONPATH": root, "KDACHECK": ""},
+        env={**kept, "PYTHONPATH": _path(), "KDACHECK": ""},
         capture_output=True,
         text=True,
         timeout=120,
@@ -614,10 +619,9 @@ with kdacheck.checking("off"):
 
 def test_a_function_of_a_script_is_pickled_by_value() -> None:
     pytest.importorskip("cloudpickle")
-    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     done = subprocess.run(
         [sys.executable, "-c", "import kdacheck.clauses\n" + BY_VALUE],
-        env={**os.environ, "PYTHONPATH": root, "KDACHECK": ""},
+        env={**os.environ, "PYTHONPATH": _path(), "KDACHECK": ""},
         capture_output=True,
         text=True,
         timeout=120,
