@@ -115,7 +115,6 @@ def _analyse(
         raise limits.ExceededError(f"the file is larger than {limits.MAX_BYTES >> 20} MiB")
     if limits.may_be_deep(data):
         limits.check_nesting(text)
-    limits.Steps.left = limits.MAX_STEPS
     outline = outline_of(text, filename, name, deep, exports)
     imported = outline.handed_on if outline is not None else frozenset[str]()
     if outline is not None and not outline.relevant:

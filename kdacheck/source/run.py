@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from kdacheck.conventions import NONE, Conventions
+from kdacheck.source import limits
 from kdacheck.source.boundaries import Wiring
 from kdacheck.source.frames import BUDGET, Frame
 from kdacheck.source.module import Definition, Module
@@ -45,3 +46,6 @@ class Run:
     conventions: Conventions = NONE
     #: Functions that led to the judging of a contracted call when they were interpreted on their own.
     reached: set[Definition] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        limits.Steps.left = limits.MAX_STEPS
