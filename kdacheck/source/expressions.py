@@ -15,7 +15,7 @@ from kdacheck.source import annotations, limits, narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Function, function, is_none
-from kdacheck.source.state import State, alternatives, any_of, element_of, opaque
+from kdacheck.source.state import State, alternatives, any_of, element_of, opaque, repeated
 from kdacheck.source.values import (
     NONE,
     NUMBER,
@@ -188,7 +188,7 @@ def as_set(items: Sequence[Value]) -> Value:
     """A set has no order, and equal members are one."""
     if len(items) <= 1:
         return Items(tuple(items), "set")
-    return Repeated(any_of(items), "set")
+    return repeated(items, "set")
 
 
 def _dict(interp: Interpreter, node: cst.Dict, state: State) -> Value:
@@ -361,7 +361,7 @@ def _item(items: tuple[Value, ...], index: Value, kind: str) -> Value:
                 p.value if isinstance(p, Literal) else ... for p in (start, stop, step)
             ]
             if any(p is ... or not (p is None or type(p) is int) for p in parts):
-                return Repeated(any_of(items), kind) if items else UNKNOWN
+                return repeated(items, kind) if items else UNKNOWN
             try:
                 return Items(items[slice(*parts)], kind)
             except ValueError:
@@ -623,7 +623,7 @@ def _sequence_arithmetic(op: str, left: Value, right: Value) -> Value | None:
                     return Items(sequence.items * count, sequence.kind)
                 return Items((), sequence.kind) if count < 0 else Repeated(SOMETHING, sequence.kind)
             if sequence.items:
-                return Repeated(any_of(sequence.items), sequence.kind)
+                return repeated(sequence.items, sequence.kind)
     if isinstance(left, (Items, Repeated)) or isinstance(right, (Items, Repeated)):
         return Repeated(UNKNOWN)
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from kdacheck.facts import Dim, Literal, Unknown
+from kdacheck.facts.dims import serial
 from kdacheck.source import contracted, statements
 from kdacheck.source.frames import MAX_DEPTH, Frame
 from kdacheck.source.module import Definition, defaults_to_none, dotted, harmless, suite
@@ -20,6 +21,7 @@ from kdacheck.source.state import (
     forgotten,
     join,
     opaque,
+    repeated,
     without_contents,
     without_tensors,
 )
@@ -144,6 +146,7 @@ def _follow(
         distinct(state.log),
     )
     frame.changes_before = len(inner.log)
+    since = serial()
     inner.certain, inner.kin = state.certain, state.kin
     interp.run.frames.append(frame)
     name = definition.qualified if definition is not None else target.name
@@ -165,8 +168,13 @@ def _follow(
         state.suffer(inner.log[frame.changes_before :])
         if definition is not None and _is_fixture(definition):
             return any_of(frame.yields)
-        return Repeated(any_of(frame.yields), "generator")
-    return _finish(interp, frame, state)
+        return repeated(frame.yields, "generator", since)
+    value = _finish(interp, frame, state)
+    if definition is not None and any("cache" in d for d in definition.decorators):
+        # one object is handed to all callers
+        let_change(interp, value, state)
+        return forgotten(value) if isinstance(value, (Table, Items, Repeated)) else value
+    return value
 
 
 def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:

@@ -15,7 +15,7 @@ from kdacheck.facts import Dim, Integer, Literal, TensorFacts
 from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, symbol
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Arguments, Partial
-from kdacheck.source.state import State, any_of, opaque
+from kdacheck.source.state import State, any_of, opaque, repeated
 from kdacheck.source.values import (
     NONE,
     NUMBER,
@@ -172,7 +172,7 @@ def _sequence(
             ]
             if len(numbers) == len(spread.items) and not arguments.keywords:
                 return Items(tuple(map(Literal, sorted(numbers))), kind)
-            return Repeated(any_of(spread.items), kind) if spread.items else Items((), kind)
+            return repeated(spread.items, kind) if spread.items else Items((), kind)
         return as_set(spread.items) if kind == "set" else Items(spread.items, kind)
     return Repeated(spread.element if isinstance(spread, Repeated) else UNKNOWN, kind)
 

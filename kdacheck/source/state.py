@@ -19,7 +19,15 @@ from kdacheck.contracts.tags import (
     V_FIRST,
 )
 from kdacheck.facts import Dim, Integer, Literal, Symbol, TensorFacts, Unknown, equal, is_dense
-from kdacheck.facts.dims import bounds, of_symbol, possible_values, substitute, symbol, symbols
+from kdacheck.facts.dims import (
+    bounds,
+    of_symbol,
+    possible_values,
+    serial,
+    substitute,
+    symbol,
+    symbols,
+)
 from kdacheck.source import limits
 from kdacheck.source.integers import as_dim
 from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value, parts_of
@@ -448,6 +456,15 @@ AXIS_TAGS = frozenset((BATCH_CUT, FLATTENED, HEAD_FIRST, "token-major", K_FIRST,
 
 def _lasting(tags: frozenset[str]) -> frozenset[str]:
     return frozenset(tag for tag in tags if tag in AXIS_TAGS or tag.startswith(BY_CALL))
+
+
+def repeated(values: Iterable[Value], kind: str, since: int | None = None) -> Repeated:
+    """A sequence of an unknown number of the values. since: the serial before they were made, now unless given.
+
+    What is one symbol in what covers them all is another number in each element.
+    """
+    begin = serial() if since is None else since
+    return Repeated(any_of(values), kind, begin)
 
 
 def without_contents(value: Value, seen: Changed | None = None) -> Value:

@@ -330,9 +330,12 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
     if isinstance(iterable, Items) and len(iterable.items) <= MAX_UNROLLED and not interp.spent:
         current: State | None = state
         broken: State | None = None
+        mark = len(state.log)
         for item in iterable.items:
             if current is None:
                 break
+            # rounds before this one may have changed what it is about
+            item = State(log=current.log[mark:]).as_changed(item)
             assign(interp, node.target, item, current)
             with interp.loop() as loop:
                 current = run_suite(interp, suite(node.body), current)
