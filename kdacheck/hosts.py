@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Mapping
 
 from kdacheck.config import Configuration, Overrides
@@ -29,5 +28,4 @@ def leave_out_known(result: Result, texts: Mapping[str, bytes]) -> None:
     if any(settings.baseline is not None for _, settings in result.checked):
         from kdacheck.cli import adopt
 
-        options = argparse.Namespace(update_baseline=False, prune_baseline=False, quiet=True)
-        adopt.leave_out_known(options, result, texts)
+        adopt.leave_out_known(result, texts, quiet=True)

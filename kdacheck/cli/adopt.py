@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping
 
@@ -20,27 +19,32 @@ ROUNDS = 5
 
 
 def leave_out_known(
-    options: argparse.Namespace, result: Result, texts: Mapping[str, bytes]
+    result: Result,
+    texts: Mapping[str, bytes],
+    *,
+    update: bool = False,
+    prune: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Take out of the result what a baseline knows, or write the baseline where that is asked for.
+    """Take out of the result what a baseline knows; update or prune it where that is asked for.
 
     Raises ConfigError for a baseline that cannot be read or written.
     """
     lines = Lines(texts)
     files = _by_baseline(result)
-    if (options.update_baseline or options.prune_baseline) and not files:
+    if (update or prune) and not files:
         raise ConfigError("which baseline? Give --baseline FILE, or `baseline` in [tool.kdacheck]")
     for file, checked in files.items():
         findings = [finding for finding in result.findings if finding.filename in checked]
-        is_new = options.update_baseline and not os.path.lexists(file)
+        is_new = update and not os.path.lexists(file)
         entries = baseline.Entries() if is_new else baseline.read(file)
         matched = baseline.match(file, entries, findings, checked, lines)
-        if options.update_baseline:
+        if update:
             _write(file, matched.updated())
             matched.known += [f for f in matched.new if f.code != UNREADABLE_FILE]
-        elif options.prune_baseline:
+        elif prune:
             _write(file, matched.pruned())
-        elif matched.stale and not options.quiet:
+        elif matched.stale and not quiet:
             count = matched.stale.total()
             note(
                 f"{shown(file)}: {count} finding{'' if count == 1 else 's'} of this baseline "

@@ -8,6 +8,7 @@ import itertools
 import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import TextIO
 
 from kdacheck.cli import CLEAN, FAILED, FOUND, fail, note, show, summary
@@ -59,9 +60,7 @@ def run(options: argparse.Namespace, followed: set[str] | None = None) -> int:
     if options.diff:
         return _show_difference(options, result)
     if any(settings.baseline for _, settings in result.checked) or _writes_baseline(options):
-        from kdacheck.cli import adopt
-
-        adopt.leave_out_known(options, result, texts)
+        _leave_out_known(options, result, texts)
     if options.add_ignore is not None:
         result = _add_ignores(options, paths, configuration, result)
     seconds = time.monotonic() - started
@@ -141,6 +140,15 @@ def _lint(options: argparse.Namespace, paths: list[str], configuration: Configur
         progress.end()
 
 
+def _leave_out_known(
+    options: argparse.Namespace, result: Result, texts: Mapping[str, bytes]
+) -> None:
+    from kdacheck.cli import adopt
+
+    update, prune = options.update_baseline, options.prune_baseline
+    adopt.leave_out_known(result, texts, update=update, prune=prune, quiet=options.quiet)
+
+
 def _add_ignores(
     options: argparse.Namespace, paths: list[str], configuration: Configuration, result: Result
 ) -> Result:
@@ -156,7 +164,7 @@ def _add_ignores(
             break
         silenced += done
         result = _lint(options, paths, configuration)
-        adopt.leave_out_known(options, result, {})
+        _leave_out_known(options, result, {})
     _tell_refused(result, "no comment was written for {code}")
     files = len({finding.filename for finding in silenced})
     note(
