@@ -1,11 +1,14 @@
 """How many faults planted in the rules and facts the fast tests notice.
 
-    python benchmarks/mutants.py [--sample N] [--seed N] [--show]
+    python benchmarks/mutants.py [--sample N] [--seed N] [--shard I/N] [--show] [--save]
 
 One place of one module of `rules/` or `kdacheck/facts/` is changed at a time (a comparison, a condition, `and`/`or`, a number,
-an operator, a returned value, a statement left out), and the tests of rules, facts and unification are run on it in a
-process of their own until the first fails. EQUIVALENT lists changes that were looked at and change nothing that anybody
-could see, each with the reason; they are left out of the rate. The exit status is 1 where under 85 % are noticed.
+an operator, a returned value, a statement left out), and the tests of rules, facts and unification are run on it until
+the first fails: first in a copy of a process that has collected them and ran them once, where the changed function takes
+the place of the true one, then, if none failed, in a process of their own that imports the changed module. Tests that
+noticed other changes of the module come first, then those named after its rule. EQUIVALENT lists changes that were
+looked at and change nothing that anybody could see, each with the reason; they are left out of the rate. A run that is
+interrupted prints what it has. The exit status is 1 where under 85 % are noticed.
 """
 
 from __future__ import annotations
@@ -14,28 +17,38 @@ import argparse
 import ast
 import contextlib
 import copy
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import multiprocessing
 import os
 import pathlib
 import random
+import resource
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from types import ModuleType
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks import results  # noqa: E402
+
 TESTS = ("tests/rules", "tests/facts", "tests/contracts/test_unification.py")
 FOLDERS = (("rules", "kdacheck.rules"), ("kdacheck/facts", "kdacheck.facts"))
 BAR = 0.85
-#: Seconds after which a changed program counts as one that hangs, which is noticed as well.
-LIMIT = 120
+#: Seconds and bytes over which a changed program counts as one that hangs, which is noticed as well.
+SECONDS, BYTES = 60, 8 << 30
 
 #: (module, text of the line, change) -> why nobody could see it.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -210,62 +223,241 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run_tests(mutant: Mutant | None) -> bool:
-    """Whether the tests pass, in a process of their own."""
+    """Whether the tests pass, in a process of their own that imports everything anew."""
+    return _forked(lambda: _run_anew(mutant))
+
+
+def _run_anew(mutant: Mutant | None) -> bool:
+    for name in [name for name in sys.modules if name.split(".")[0] == "kdacheck"]:
+        del sys.modules[name]  # pytest has loaded the plugin of the package
+    if mutant is not None:
+        sys.meta_path.insert(0, _Importer(mutant))
+    return pytest.main(["-x", "-q", "-p", "no:cacheprovider", *TESTS]) == 0
+
+
+def _forked(passes: Callable[[], bool]) -> bool:
+    """Whether that holds in a copy of this process, which may neither hang nor print."""
     child = os.fork()
     if not child:
-        signal.alarm(LIMIT)
+        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
         code = 1
         with contextlib.suppress(BaseException):
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
-            if mutant is not None:
-                sys.meta_path.insert(0, _Importer(mutant))
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *TESTS]))
+            code = 0 if passes() else 1
         os._exit(code)
     return os.waitpid(child, 0)[1] == 0
 
 
+class Warm:
+    """A process that has collected the tests and ran them once, and is copied for every mutant."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("fork")
+        self._here, there = context.Pipe()
+        self._process = context.Process(target=_serve, args=(there,), daemon=True)
+        self._process.start()
+        there.close()
+        self.passes: bool = self._here.recv()
+
+    def notices(self, mutant: Mutant) -> bool:
+        self._here.send(mutant)
+        return self._here.recv()
+
+    def close(self) -> None:
+        self._here.send(None)
+        self._process.join()
+
+
+def _serve(there: Connection) -> None:
+    arguments = ["-p", "no:cacheprovider", "-p", "no:terminal", "-s", *TESTS]
+    pytest.main(arguments, plugins=[_Server(there)])
+
+
+class _Server:
+    """Runs the collected tests for each mutant that comes, instead of once."""
+
+    def __init__(self, there: Connection) -> None:
+        self.there = there
+        self.noticed: dict[str, Counter[str]] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.there.send(bool(session.items) and _run(session.items) is None)
+        functions = _functions()
+        while (mutant := self.there.recv()) is not None:
+            self.there.send(self._notices(session.items, mutant, functions))
+        return True
+
+    def _notices(
+        self,
+        items: list[pytest.Item],
+        mutant: Mutant,
+        functions: dict[tuple[str, str, int], list[FunctionType]],
+    ) -> bool:
+        noticed = self.noticed.setdefault(mutant.module, Counter())
+        folder = "tests/facts/" if ".facts." in mutant.module else "tests/rules/"
+        rule = getattr(sys.modules[mutant.module], "RULE", None)
+        own = folder if rule is None else rule.code
+        order = sorted(items, key=lambda item: (-noticed[item.nodeid], own not in item.nodeid))
+        reads, writes = os.pipe()
+
+        def passes() -> bool:
+            _put(mutant, functions)
+            failed = _run(order)
+            os.write(writes, (failed or "").encode())
+            return failed is None
+
+        noticed_it = not _forked(passes)
+        os.close(writes)
+        with os.fdopen(reads) as told:
+            failed = told.read()
+        if failed:
+            noticed[failed] += 1
+        return noticed_it
+
+
+def _run(items: list[pytest.Item]) -> str | None:
+    """The first test that fails."""
+    for item, after in zip(items, [*items[1:], None], strict=True):
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+        if item.session.testsfailed:
+            return item.nodeid
+    return None
+
+
+def _functions() -> dict[tuple[str, str, int], list[FunctionType]]:
+    """The functions of the modules, by module, name and first line; those that decorators wrap among them."""
+    packages = tuple(package for _, package in FOLDERS)
+    found: dict[tuple[str, str, int], list[FunctionType]] = {}
+    for item in gc.get_objects():
+        if isinstance(item, FunctionType) and (item.__module__ or "").startswith(packages):
+            key = item.__module__, item.__qualname__, item.__code__.co_firstlineno
+            found.setdefault(key, []).append(item)
+    return found
+
+
+def _put(mutant: Mutant, functions: dict[tuple[str, str, int], list[FunctionType]]) -> None:
+    """Let the functions of this process do what the mutant does."""
+    for code in _codes(compile(changed(mutant), str(mutant.path), "exec")):
+        for function in functions.get((mutant.module, code.co_qualname, code.co_firstlineno), ()):
+            if function.__code__.co_freevars == code.co_freevars:
+                function.__code__ = code
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from _codes(part)
+
+
+@dataclass
+class Tally:
+    """What came of the mutants that were run so far."""
+
+    noticed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    total: Counter[tuple[str, str]] = field(default_factory=Counter)
+    equivalent: int = 0
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        return self.noticed.total() / max(1, self.total.total())
+
+    def add(self, mutant: Mutant, noticed: bool) -> None:
+        key = str(mutant.path.parent.relative_to(ROOT)), mutant.change
+        self.total[key] += 1
+        if noticed:
+            self.noticed[key] += 1
+        else:
+            where = mutant.path.relative_to(ROOT)
+            self.left.append(f"{where}:{mutant.line}: {mutant.change}: {mutant.text}")
+
+    def by(self, part: int) -> dict[str, tuple[int, int]]:
+        """Noticed and run, by folder (0) or by change (1)."""
+        names = Counter[str]()
+        for key, count in self.total.items():
+            names[key[part]] += count
+        return {
+            name: (sum(n for key, n in self.noticed.items() if key[part] == name), count)
+            for name, count in names.most_common()
+        }
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "run": self.total.total(),
+            "noticed": self.noticed.total(),
+            "equivalent": self.equivalent,
+            "folders": self.by(0),
+            "changes": self.by(1),
+            "left": self.left,
+        }
+
+
+def measure(chosen: Sequence[Mutant], warm: Warm, tally: Tally, show: bool) -> None:
+    """Run the mutants; the tally holds what an interrupted run has."""
+    start = time.perf_counter()
+    for number, mutant in enumerate(chosen, 1):
+        if mutant.key in EQUIVALENT:
+            tally.equivalent += 1
+        else:
+            noticed = warm.notices(mutant) or not run_tests(mutant)
+            tally.add(mutant, noticed)
+            if show and not noticed:
+                print(tally.left[-1], flush=True)
+        if number % 50 == 0:
+            spent = time.perf_counter() - start
+            print(f"{number} of {len(chosen)}: {tally.rate:.1%}, {spent:.0f} s", flush=True)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, shards = text.partition("/")
+    if not 1 <= int(number) <= int(shards):
+        raise argparse.ArgumentTypeError(f"{text}: the first shard of four is 1/4")
+    return int(number), int(shards)
+
+
 def main() -> int:
     """Run a sample of the mutants; 1 where too few are noticed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=400)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sample", type=int, default=400, help="0 runs them all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shard", type=_shard, default=(1, 1), help="this part of the sample")
     parser.add_argument("--show", action="store_true", help="print those that are not noticed")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     os.chdir(ROOT)
-    loaded = [name for name in sys.modules if name.split(".")[0] == "kdacheck"]
-    for name in loaded:  # pytest has loaded the plugin of the package
-        del sys.modules[name]
-    if not run_tests(None):
+    every = mutants()
+    size = min(options.sample or len(every), len(every))
+    number, shards = options.shard
+    chosen = random.Random(options.seed).sample(every, size)[number - 1 :: shards]
+    warm = Warm()
+    if not warm.passes or not run_tests(None):
         print("the tests fail as it is")
         return 2
-    every = mutants()
-    chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
+    tally = Tally()
     start = time.perf_counter()
-    killed: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    equivalent = 0
-    for mutant in chosen:
-        if mutant.key in EQUIVALENT:
-            equivalent += 1
-            continue
-        total[mutant.change] += 1
-        if not run_tests(mutant):
-            killed[mutant.change] += 1
-        elif options.show:
-            where = mutant.path.relative_to(ROOT)
-            print(f"{where}:{mutant.line}: {mutant.change}: {mutant.text}", flush=True)
+    try:
+        measure(chosen, warm, tally, options.show)
+        warm.close()
+    except KeyboardInterrupt:
+        print("interrupted")
     seconds = time.perf_counter() - start
-    rate = killed.total() / max(1, total.total())
     print(
-        f"\n`python {' '.join(sys.argv)}`: {len(every)} mutants, {len(chosen)} sampled, "
-        f"{equivalent} equivalent, {killed.total()} of {total.total()} noticed ({rate:.1%}), {seconds:.0f} s\n"
+        f"\n`{results.command()}`: {len(every)} mutants, {len(chosen)} sampled, {tally.equivalent} equivalent, "
+        f"{tally.noticed.total()} of {tally.total.total()} noticed ({tally.rate:.1%}), {seconds:.0f} s"
     )
-    print("| change | noticed | of |\n|---|---:|---:|")
-    for change, count in total.most_common():
-        print(f"| {change} | {killed[change]} | {count} |")
-    return 0 if rate >= BAR else 1
+    for title, rows in (("folder", tally.by(0)), ("change", tally.by(1))):
+        print(f"\n| {title} | noticed | of |\n|---|---:|---:|")
+        for name, (noticed, count) in rows.items():
+            print(f"| {name} | {noticed} | {count} |")
+    if options.save:
+        results.save("mutants", {"every": len(every), "seconds": seconds, **tally.figures()})
+    return 0 if tally.rate >= BAR else 1
 
 
 if __name__ == "__main__":
