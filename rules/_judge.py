@@ -112,6 +112,12 @@ def meaning(fault: SizeFault) -> str:
     return f"{value}, the {name}{of}" if word else f"{value} = {name}"
 
 
+def counted(count: Dim, what: str) -> str:
+    """`3 entries`, `n entries`, `1 entry`."""
+    one = {"entries": "entry", "slot indices": "slot index"}.get(what, what.removesuffix("s"))
+    return f"{show(count)} {one if exactly(count) == 1 else what}"
+
+
 def wanted_shape(call: Call, name: str) -> str:
     """The shapes that a parameter may have, as its annotation writes them."""
     specs = call.annotation(name).tensors

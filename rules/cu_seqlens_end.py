@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import OffsetsEnd
 from kdacheck.contracts.tags import DIVIDED, LENGTHS, ONE_ROW
-from kdacheck.facts import bounds, differs, show
+from kdacheck.facts import bounds, differs
 from kdacheck.facts.dims import add
 from kdacheck.rule import Rule, Violation
-from kdacheck.rules._judge import falls, show_values
+from kdacheck.rules._judge import counted, falls, show_values
 
 
 def check(call: Call) -> Iterator[Violation]:
@@ -32,7 +32,7 @@ def check(call: Call) -> Iterator[Violation]:
         if past or (law.exact and differs(tokens, values[-1])):
             yield Violation(
                 f"`{law.by}` is {show_values(values)}: it ends at {values[-1]}, "
-                f"but `{law.tokens_of}` has {show(tokens)} tokens",
+                f"but `{law.tokens_of}` has {counted(tokens, 'tokens')}",
                 parameter=law.by,
                 aspect="values",
                 remedy="let the last offset be the token count",

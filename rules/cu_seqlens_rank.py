@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kdacheck.contracts.call import Call
 from kdacheck.contracts.tags import ONE_ROW, ROW
 from kdacheck.rule import Rule, Violation
-from kdacheck.rules._judge import offsets, rank_violations
+from kdacheck.rules._judge import counted, offsets, rank_violations
 
 _JOIN = "shift each row by the tokens before it and join them into one list"
 
@@ -20,7 +20,7 @@ def check(call: Call) -> Iterator[Violation]:
         length = facts.dim(0)
         if isinstance(length, int) and length < 2:
             yield Violation(
-                f"`{name}` has {length} entries, but even one sequence takes a start and an end",
+                f"`{name}` has {counted(length, 'entries')}, but even one sequence takes a start and an end",
                 parameter=name,
                 aspect="shape",
                 remedy="pass offsets [0, ..., total_tokens]",

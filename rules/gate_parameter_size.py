@@ -10,7 +10,7 @@ from kdacheck.contracts.clauses import Elements
 from kdacheck.facts import Dim, bounds, differs, show
 from kdacheck.facts.dims import add, multiply
 from kdacheck.rule import Rule, Violation
-from kdacheck.rules._judge import size_violations
+from kdacheck.rules._judge import counted, size_violations
 
 
 def check(call: Call) -> Iterator[Violation]:
@@ -34,7 +34,7 @@ def check(call: Call) -> Iterator[Violation]:
             value = f"{show(wanted)}, one per value head ({law.count})"
         more = "at least " if law.at_least else ""
         yield Violation(
-            f"`{name}` has {show(numel)} elements in {facts.describe_shape()}, "
+            f"`{name}` has {counted(numel, 'elements')} in {facts.describe_shape()}, "
             f"but the kernel reads {more}{value}",
             parameter=name,
             aspect="shape",

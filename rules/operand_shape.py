@@ -9,7 +9,7 @@ from kdacheck.contracts.clauses import AtMost, Covers, Multiple, PackedWidth, Po
 from kdacheck.facts import bounds, show
 from kdacheck.facts.dims import add, multiply
 from kdacheck.rule import Rule, Violation
-from kdacheck.rules._judge import WORDS, size_violations
+from kdacheck.rules._judge import WORDS, counted, size_violations
 
 
 def check(call: Call) -> Iterator[Violation]:
@@ -39,7 +39,7 @@ def _multiples(call: Call) -> Iterator[Violation]:
         if big is not None and small and big % small:
             name = _source(call, law.big)
             yield Violation(
-                f"`{name}` has {big} {WORDS[law.big]}, no multiple of the {small} "
+                f"`{name}` has {counted(big, WORDS[law.big])}, no multiple of the {small} "
                 f"{WORDS[law.small]} of `{_source(call, law.small)}`",
                 parameter=name,
                 aspect="shape",
@@ -90,7 +90,7 @@ def _covers(call: Call) -> Iterator[Violation]:
             low = bounds(add(wanted, multiply(have, -1)))[0]
             if low is not None and low > 0:
                 yield Violation(
-                    f"`{name}` has {show(have)} tokens in {facts.describe_shape()}, "
+                    f"`{name}` has {counted(have, 'tokens')} in {facts.describe_shape()}, "
                     f"fewer than the {show(wanted)} of `{law.short}`",
                     parameter=name,
                     aspect="shape",

@@ -8,6 +8,7 @@ from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import Drift
 from kdacheck.facts import Integer, Literal, Number, TensorFacts
 from kdacheck.rule import Rule, Violation
+from kdacheck.rules._judge import counted
 
 
 def check(call: Call) -> Iterator[Violation]:
@@ -15,8 +16,9 @@ def check(call: Call) -> Iterator[Violation]:
         return
     if call.extra_positional:
         most = len(call.contract.positional)
+        passed = most + call.extra_positional
         yield Violation(
-            f"{most + call.extra_positional} positional arguments are passed, "
+            f"{counted(passed, 'positional arguments')} {'is' if passed == 1 else 'are'} passed, "
             f"but the signature takes {most}",
             remedy="pass everything after the operands by keyword",
         )

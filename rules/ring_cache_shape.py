@@ -8,6 +8,7 @@ from kdacheck.contracts.call import Call
 from kdacheck.contracts.clauses import Rings
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import (
+    counted,
     dtype_violations,
     layout_violations,
     rank_violations,
@@ -31,7 +32,7 @@ def _cursor(call: Call, law: Rings) -> Iterator[Violation]:
     values = cursor.values if cursor is not None else None
     if values and isinstance(length, int) and (min(values) < 0 or max(values) >= length):
         yield Violation(
-            f"`{law.cursors[0]}` is {show_values(values)}, but the rings have {length} places",
+            f"`{law.cursors[0]}` is {show_values(values)}, but the rings have {counted(length, 'places')}",
             parameter=law.cursors[0],
             aspect="values",
             remedy="advance the cursor modulo the ring length",

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdacheck.contracts.call import Call
-from kdacheck.facts import show
+from kdacheck.facts import exactly
 from kdacheck.rule import Rule, Violation
-from kdacheck.rules._judge import size_faults
+from kdacheck.rules._judge import counted, size_faults
 
 
 def check(call: Call) -> Iterator[Violation]:
     for fault in size_faults(call, "KDA401"):
         facts = call.tensor(fault.parameter)
         shape = facts.describe_shape() if facts is not None else "[...]"
-        many = f"{show(fault.expected)} sequences"
+        many = counted(fault.expected, "sequences")
         if fault.against is None or fault.against == fault.parameter:
-            why = f"there are {many}"
+            why = f"there {'is' if exactly(fault.expected) == 1 else 'are'} {many}"
         elif call.contract.roles.get(fault.against) == "offsets":
             why = f"`{fault.against}` marks {many}"
         else:
             why = f"`{fault.against}` has {many}"
         index = call.contract.roles[fault.parameter] == "index"
+        have = counted(fault.actual, "slot indices" if index else "entries")
         yield Violation(
-            f"`{fault.parameter}` has {show(fault.actual)} "
-            f"{'slot indices' if index else 'entries'} in {shape}, but {why}",
+            f"`{fault.parameter}` has {have} in {shape}, but {why}",
             parameter=fault.parameter,
             aspect="shape",
             remedy=f"pass one {'index' if index else 'state'} per sequence",

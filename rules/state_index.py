@@ -9,6 +9,7 @@ from kdacheck.contracts.clauses import Indices
 from kdacheck.contracts.tags import CLAMPED, CLAMPED_PADDING
 from kdacheck.rule import Rule, Violation
 from kdacheck.rules._judge import (
+    counted,
     dtype_violations,
     layout_violations,
     rank_violations,
@@ -61,7 +62,7 @@ def _contents(call: Call, law: Indices, name: str) -> Iterator[Violation]:
     slots = pool.dim(0) if pool is not None else None
     if isinstance(slots, int) and max(values) >= slots:
         yield Violation(
-            f"`{name}` is {show_values(values)}, but `{law.pool}` has {slots} slots",
+            f"`{name}` is {show_values(values)}, but `{law.pool}` has {counted(slots, 'slots')}",
             parameter=name,
             aspect="values",
             remedy="keep the indices below the number of slots",
