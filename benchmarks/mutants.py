@@ -63,6 +63,46 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "and/or",
     ): "ranges with an open end were sent back before; the condition is there for the type checker",
     ("kdacheck.rules._judge", "return False", "return"): "whoever asks takes None for no",
+    (
+        "kdacheck.facts.dims",
+        'parts.append(("-" if coef < 0 else "+" if parts else "") + text)',
+        "number",
+    ): "terms have no coefficient of 0",
+    (
+        "kdacheck.facts.tensors",
+        "signs = {coef > 0 for _, coef in terms}",
+        "comparison",
+    ): "terms have no coefficient of 0",
+    (
+        "kdacheck.facts.dims",
+        "if a == 0 or b == 0:",
+        "and/or",
+    ): "a shorter way to what the lines below compute",
+    (
+        "kdacheck.facts.dims",
+        "if a == 1 or b == 1:",
+        "and/or",
+    ): "a shorter way to what the lines below compute",
+    (
+        "kdacheck.facts.dims",
+        "at: Mapping[Symbol, int] = dict(zip(names, picks, strict=True))",
+        "truth",
+    ): "a pick has a number for each name",
+    (
+        "kdacheck.facts.tensors",
+        "for size, stride in zip(reversed(shape), reversed(strides), strict=True):",
+        "truth",
+    ): "whoever asks has a stride for each size",
+    (
+        "kdacheck.rules._judge",
+        "for size, stride in zip(shape, strides, strict=True)",
+        "truth",
+    ): "facts have a stride for each size",
+    (
+        "kdacheck.rules._reach",
+        "code = size_code(call, SizeFault(name, axis, text, 1, 2, None))",
+        "number",
+    ): "which code a fault has is not asked of its sizes",
 }
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {

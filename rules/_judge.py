@@ -71,12 +71,7 @@ def size_code(call: Call, fault: SizeFault) -> str | None:
 
 def size_faults(call: Call, code: str) -> Iterator[SizeFault]:
     """The faults that are this rule's, in the order of the signature, at most one per axis."""
-    seen: set[tuple[str, int]] = set()
-    for fault in call.unified.sizes:
-        where = (fault.parameter, fault.axis)
-        if where not in seen and size_code(call, fault) == code:
-            seen.add(where)
-            yield fault
+    return (fault for fault in call.unified.sizes if size_code(call, fault) == code)
 
 
 def size_violations(call: Call, code: str) -> Iterator[Violation]:
@@ -128,7 +123,7 @@ def wanted_shape(call: Call, name: str) -> str:
 def swapped(call: Call, name: str) -> bool:
     """Whether a state certainly has K and V in each other's place."""
     facts = call.tensor(name)
-    if facts is None or facts.rank is None or facts.rank < 2:
+    if facts is None:
         return False
     order = {"k-first": ("K", "V"), "v-first": ("V", "K")}.get(call.state_order(name) or "")
     if order is None:
@@ -247,7 +242,7 @@ def strided(facts: TensorFacts, trailing: int | None = None) -> bool:
         return True
     # a stride of 0 shows expansion even where the other strides are unknown
     return any(
-        stride is not None and exactly(stride) == 0 and at_least(size, 2)
+        exactly(stride) == 0 and at_least(size, 2)
         for size, stride in zip(shape, strides, strict=True)
     )
 
@@ -307,7 +302,8 @@ def token_major(call: Call, name: str) -> bool:
     specs = call.annotation(name).tensors
     return bool(specs) and all(
         spec.axes is not None
-        and (spec.axes.rank or 0) >= 3
+        and spec.axes.rank is not None
+        and spec.axes.rank >= 3
         and spec.axes.names[0] in ("B", "1")
         and spec.axes.names[1] in ("T", "_")
         for spec in specs

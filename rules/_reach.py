@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from kdacheck.contracts import Contract
-from kdacheck.contracts.call import Call, SizeFault, names_in
+from kdacheck.contracts.call import Call, SizeFault
 from kdacheck.contracts.clauses import (
     AtMost,
     Boundaries,
@@ -58,8 +58,6 @@ def _codes(contract: Contract) -> Iterator[str]:
     ]
     for parameter in contract.parameters:
         annotation, role = parameter.annotation, contract.roles[parameter.name]
-        if not annotation.tensors or annotation.others:
-            continue
         if annotation.ranks is not None:
             yield RANK_CODES.get(role, "KDA204")
         if annotation.dtypes is not None:
@@ -71,7 +69,7 @@ def _codes(contract: Contract) -> Iterator[str]:
         told_elsewhere = any(other != (name, axis, text) and text == other[2] for other in axes)
         if told_elsewhere or not text.isidentifier() or text == "N":
             code = size_code(call, SizeFault(name, axis, text, 1, 2, None))
-            if code is not None and (names_in(text) or text.isdecimal()):
+            if code is not None:
                 yield code
     for clause in contract.each(Dense):
         for name in clause.parameters:

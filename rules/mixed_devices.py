@@ -21,7 +21,8 @@ def check(call: Call) -> Iterator[Violation]:
     ]
     if len(known) < 2:
         return
-    common = Counter(device for _, device in known).most_common(1)[0][0]
+    counts = Counter(device for _, device in known)
+    common = max(counts, key=counts.__getitem__)
     peer = next(name for name, device in known if device == common)
     for name, device in known:
         if _apart(device, common):

@@ -103,10 +103,10 @@ def _widths(call: Call) -> Iterator[Violation]:
         facts = call.tensor(law.parameter)
         width = facts.dim(-1) if facts is not None else None
         heads, key, value = (_whole(call, dim) for dim in ("HV", "K", "V"))
-        if not isinstance(width, int) or heads is None or key is None or value is None:
+        if not isinstance(width, int) or heads is None or not key or value is None:
             continue
         rest = width - heads * value
-        key_heads, odd = divmod(rest, 2 * key) if key else (0, 1)
+        key_heads, odd = divmod(rest, 2 * key)
         if odd or key_heads < 1 or heads % key_heads:
             yield Violation(
                 f"`{law.parameter}` has rows of {width}, but 2*H*K + HV*V with K={key}, HV={heads}, V={value} "

@@ -39,15 +39,16 @@ def _is_other_kind(call: Call, name: str) -> bool:
     """Whether a number stands where a tensor is wanted, or a tensor where none is."""
     annotation = call.contract.by_name[name].annotation
     fact = call.fact(name)
-    if annotation.tensors and not annotation.others:
-        return isinstance(fact, (Integer, Number)) or (
+    if annotation.tensors:
+        number = isinstance(fact, (Integer, Number)) or (
             isinstance(fact, Literal) and isinstance(fact.value, (int, float, str))
         )
+        return number and not annotation.others
     plain = {"bool", "int", "float", "str"}
     return (
         isinstance(fact, TensorFacts)
         and bool(annotation.others)
-        and plain >= set(annotation.others)
+        and plain.issuperset(annotation.others)
     )
 
 

@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kdacheck.facts.dims import Dim, add, at_least, differs, equal, exactly, multiply, product, show
+from kdacheck.facts.dims import (
+    Dim,
+    Poly,
+    add,
+    at_least,
+    differs,
+    equal,
+    exactly,
+    multiply,
+    product,
+    show,
+)
 
 #: Aspects that can have an origin, see `TensorFacts.origins`.
 ASPECTS = ("shape", "layout", "dtype", "device", "values")
@@ -51,10 +62,9 @@ def _certainly_other(stride: Dim, step: Dim) -> bool:
         return True
     # Sizes are at least 1 here, so a product with a factor above 1 is another number than the product without.
     gap = add(stride, multiply(step, -1))
-    if isinstance(gap, int):
-        return gap != 0
-    signs = {coef > 0 for _, coef in gap.terms}
-    positive = all(sym.low is None or sym.low >= 0 for mono, _ in gap.terms for sym in mono)
+    terms = gap.terms if isinstance(gap, Poly) else ()
+    signs = {coef > 0 for _, coef in terms}
+    positive = all(sym.low is None or sym.low >= 0 for mono, _ in terms for sym in mono)
     return len(signs) == 1 and positive
 
 

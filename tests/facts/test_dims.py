@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterable
 
 import pytest
 
@@ -16,6 +17,7 @@ from kdacheck.facts.dims import (
     multiply,
     possible_values,
     product,
+    serial,
     substitute,
     symbol,
     symbols,
@@ -85,6 +87,8 @@ def test_what_is_certain() -> None:
     assert not differs(symbol("n"), 0)
     assert differs(symbol("n"), -1)
     assert not differs(symbol("n", None), -1)
+    assert differs(symbol("n", -5, -1), 0)
+    assert not differs(symbol("n", -5, 0), 0)
     assert exactly(A) is None
     assert exactly(3) == 3
     assert exactly(None) is None
@@ -116,6 +120,32 @@ def test_quotients() -> None:
     assert floor_divide(-7, 2) == -4
     assert floor_divide(7, 0) is None
     assert floor_divide(A, 2) is None
+    assert floor_divide(multiply(A, 4), 2) == multiply(A, 2)
+
+
+def test_a_product_of_too_many_is_just_some_number() -> None:
+    power = product([A] * 40)
+    assert bounds(power) == (1, 3**40)
+    assert not equal(multiply(power, power), multiply(power, power))
+    assert bounds(multiply(power, power)) == (None, None)
+    assert equal(multiply(power, product([A] * 24)), product([A] * 64))
+    few, many = (add_up(symbol("x") for _ in range(count)) for count in (32, 33))
+    assert equal(multiply(few, few), multiply(few, few))
+    assert not equal(multiply(few, many), multiply(few, many))
+
+
+def add_up(dims: Iterable[Dim]) -> Dim:
+    total: Dim = 0
+    for dim in dims:
+        total = add(total, dim)
+    return total
+
+
+def test_a_serial_number_parts_earlier_symbols_from_later_ones() -> None:
+    (before,) = symbols(symbol("n"))
+    number = serial()
+    (after,) = symbols(symbol("n"))
+    assert before.uid < number < after.uid
 
 
 def test_choices() -> None:
@@ -199,6 +229,9 @@ def test_what_follows_from_a_shape() -> None:
     assert facts.dim(-4) is None
     assert facts.dtype == "float32"
     assert facts.dtypes == {"float32"}
+    assert TensorFacts.of((2, 0, 3), dense=True).strides == (3, 3, 1)
+    assert TensorFacts.of((2, 3)).strides is None
+    assert TensorFacts.of((1, 3), (99, 1), dense=True).strides == (99, 1)
     assert TensorFacts.of((2, 3), (3, 1)).dense is True
     assert TensorFacts.of((2, 3), (0, 1)).dense is False
     unknown = TensorFacts(partial={1: 5}, dtypes=frozenset(("int32", "int64")))

@@ -15,7 +15,18 @@ from kdacheck.contracts.tags import K_FIRST, OVERWRITTEN, V_FIRST
 from kdacheck.rules import catalogue
 
 from .conftest import tensor
-from .test_verdicts import FLA, HELION, PACKED, REPLAY, WRONG, operands, packed, pool_call, replay
+from .test_verdicts import (
+    FLA,
+    HELION,
+    PACKED,
+    REPLAY,
+    VERIFY,
+    WRONG,
+    operands,
+    packed,
+    pool_call,
+    replay,
+)
 
 WORDS = pathlib.Path(__file__).with_name("words.txt")
 
@@ -55,6 +66,8 @@ def words(build: Callable[..., Call]) -> Iterator[str]:
     noted = Call(noted.contract, noted.arguments, notes={"cu_seqlens": OVERWRITTEN + "mask"})
     yield f"{FLA}, offsets overwritten"
     yield from _told(noted)
+    yield f"{VERIFY}, one argument by position"
+    yield from _told(Call(build(VERIFY).contract, {}, extra_positional=1))
     yield f"{FLA}, two arguments too many"
     yield from _told(Call(noted.contract, {}, extra_positional=2))
 

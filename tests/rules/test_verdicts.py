@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdacheck.contracts import tags
-from kdacheck.facts import TensorFacts, Unknown
+from kdacheck.facts import Dim, TensorFacts, Unknown
 from kdacheck.facts.dims import symbol
 
 from .conftest import FLA, HELION, offsets, tensor
@@ -21,6 +21,7 @@ REPLAY = f"{P}.helion.kda_replayssm.helion_fused_recurrent_kda_replayssm_decode"
 TRITON_REPLAY = (
     f"{P}.linear.fused_recurrent_linear_replayssm.fused_recurrent_linear_replayssm_decode"
 )
+VERIFY = f"{P}.helion.kda_verify.helion_kda_verify"
 TRITON = f"{P}.fla.kda.chunk_kda"
 SIGMOID = f"{P}.linear.fused_sigmoid_gating_recurrent.fused_sigmoid_gating_delta_rule_update"
 FLASH = "flash_kda.fwd"
@@ -36,7 +37,7 @@ def operands(
     tokens: int = 64,
     heads: int = 4,
     value_heads: int = 4,
-    key: int = 32,
+    key: Dim = 32,
     value: int = 32,
 ) -> dict[str, Any]:
     return {
@@ -132,6 +133,7 @@ RIGHT = [
     (FLA, gated(safe_gate=True, lower_bound=-5.0)),
     (FLA, operands() | {"safe_gate": True}),
     (FLA, operands() | {"chunk_size": 32, "beta": tensor(1, 64, 4)}),
+    (FLA, operands(key=symbol("k", 64, 512))),
     (RECURRENT, operands() | {"beta": tensor(1, 64, 4, 32)}),
     (GDN, operands() | {"g": tensor(1, 64, 4), "use_gate_in_kernel": True, "A_log": tensor(4), "dt_bias": tensor(4)}),
     (HELION, pool_call()),
@@ -156,6 +158,7 @@ RIGHT = [
         "beta": tensor(1, 64, 4),
         "cu_seqlens": offsets(0, 11, 27, 27, dtype="int32"),
     }),
+    (GYM, {"q": tensor(1, 64, 4, 32), "cu_seqlens": offsets(0, 64, dtype="int32")}),
 ]  # fmt: skip
 
 
@@ -191,6 +194,8 @@ WRONG = [
     (FLA, operands(tokens=128) | {"v": tensor(2, 64, 4, 32)} | CU, ["KDA001"]),
     (FLA, operands(tokens=128) | {"g": tensor(2, 64, 4, 32), "beta": tensor(2, 64, 4)} | CU, ["KDA001"]),
     (FLA, {"q": TensorFacts(partial={0: 2}), "cu_seqlens": SOMETHING}, ["KDA001"]),
+    (FLA, ROWS | {"k": tensor(2, 64, 2, 32)} | CU, ["KDA001", "KDA203"]),
+    (HELION, pool_call(**ROWS, initial_state_indices=tensor(2, dtype="int32")) | CU | {"g": tensor(2, 60, 4, 32)}, ["KDA001"]),
     # KDA002
     (FLA, operands() | {"g": tensor(1, 64, 4, 32, tags=frozenset((tags.BATCH_CUT,)))} | {"cu_seqlens": SOMETHING}, ["KDA002"]),
     # KDA004
@@ -198,7 +203,9 @@ WRONG = [
     # KDA101
     (TRITON, pool_call(A_log=tensor(4), dt_bias=tensor(128, strides=(2,))), ["KDA101"]),
     (TRITON, pool_call(A_log=tensor(4, strides=(3,)), dt_bias=tensor(128)), ["KDA101"]),
+    (TRITON, pool_call(A_log=tensor(4), dt_bias=TensorFacts(dense=False)), ["KDA101"]),
     (PACKED, packed(dt_bias=tensor(512, strides=(0,))), ["KDA101"]),
+    (SIGMOID, {"dt_bias": tensor(4, symbol("n") - 1, strides=(0, 1)), "is_kda": True}, ["KDA101"]),
     (SIGMOID, {"A_log": tensor(8, strides=(3,)), "is_kda": True}, ["KDA101"]),
     (FLASH, flash(dt_bias=tensor(4, 128, strides=(1, 4), dtype="float32", device="cuda")), ["KDA101"]),
     (TRITON_REPLAY, replay(is_kda=True, a=tensor(4, 8, 64), dt_bias=tensor(8, 64, strides=(0, 1))), ["KDA101"]),
@@ -214,7 +221,8 @@ WRONG = [
     (FLA, gated(A_log=tensor(2), dt_bias=tensor(64)), ["KDA103", "KDA103"]),
     (GDN, operands() | {"g": tensor(1, 64, 4), "use_gate_in_kernel": True, "A_log": tensor(4), "dt_bias": tensor(128)}, ["KDA103"]),
     (PACKED, packed(dt_bias=tensor(500)), ["KDA103"]),
-    (HELION, pool_call(A_log=tensor(4), dt_bias=tensor(100)), ["KDA103"]),
+    (HELION, pool_call(A_log=tensor(4), dt_bias=tensor(127)), ["KDA103"]),
+    (PACKED, packed(dt_bias=tensor(1)), ["KDA103"]),
     (SIGMOID, {"q": tensor(1, 64, 4, 32), "v": tensor(1, 64, 4, 32), "A_log": tensor(4), "dt_bias": tensor(4), "is_kda": True}, ["KDA103"]),
     (FLASH, flash(dt_bias=tensor(8, 128, dtype="float32", device="cuda")), ["KDA103"]),
     # KDA104
@@ -237,14 +245,24 @@ WRONG = [
     (TRITON_REPLAY, replay(is_kda=True, a=tensor(4, 8, 64), dt_bias=tensor(8, 64), k_cache=tensor(16, 4, 6, 64, strides=(9999, 384, 64, 1))), ["KDA201"]),
     # KDA202
     (FLA, {"q": TensorFacts(tags=frozenset((tags.HEAD_FIRST,)))}, ["KDA202"]),
+    (FLA, {"beta": TensorFacts(tags=frozenset((tags.HEAD_FIRST,)))}, ["KDA202"]),
+    (FLA, {name: TensorFacts(tags=frozenset((tags.HEAD_FIRST,))) for name in ("q", "k")}, ["KDA202"]),
     # KDA203
     (FLA, operands() | {"k": tensor(1, 64, 2, 32)}, ["KDA203"]),
+    (FLA, operands() | {"k": tensor(1, 60, 2, 32)}, ["KDA203"]),
     (FLA, operands(heads=4, value_heads=6), ["KDA203"]),
+    (FLA, operands(heads=4, value_heads=1), ["KDA203"]),
     (FLA, operands(key=512), ["KDA203"]),
+    (FLA, operands(key=257), ["KDA203"]),
+    (FLA, operands(value=64) | {"initial_state": tensor(1, 4, 48, 48)}, ["KDA203"]),
+    (FLA, operands(value=64) | {"initial_state": tensor(1, 4, 48, 32)}, ["KDA203"]),
+    (FLA, operands() | {"initial_state": TensorFacts(partial={1: 5})}, ["KDA203"]),
+    (FLA, operands(value=64) | {"initial_state": tensor(1, 5, 64, 32), "state_v_first": UNKNOWN}, ["KDA203"]),
     (FLA, operands() | {"g": tensor(1, 60, 4, 32)}, ["KDA203"]),
     (FLA, operands() | {"v": tensor(2, 64, 4, 32), "cu_seqlens": UNKNOWN}, ["KDA203"]),
     (FLASH, flash(out=tensor(2, 32, 4, 128, dtype="bfloat16", device="cuda")), ["KDA203"]),
-    (HELION, pool_call(g=tensor(1, 60, 4, 32)), ["KDA203"]),
+    (HELION, pool_call(g=tensor(1, 63, 4, 32)), ["KDA203"]),
+    (HELION, pool_call(g=tensor(1, 1, 4, 32)), ["KDA203"]),
     (PACKED, packed(mixed_qkv=tensor(4, 700)), ["KDA203"]),
     (PACKED, packed(a=tensor(4, 500)), ["KDA203"]),
     (PACKED, packed(initial_state=tensor(16, 8, 32, 48), a=tensor(4, 384), dt_bias=tensor(384), mixed_qkv=UNKNOWN), ["KDA203"]),
@@ -276,6 +294,8 @@ WRONG = [
     (FLA, operands() | {"cu_seqlens": offsets(0, 32, 70)}, ["KDA306"]),
     (FLA, operands() | {"cu_seqlens": offsets(0, 32, 60)}, ["KDA306"]),
     (GYM, {"q": tensor(1, 64, 4, 32), "cu_seqlens": offsets(0, 65, dtype="int32")}, ["KDA306"]),
+    (GYM, {"q": tensor(1, symbol("t", 1, 64), 4, 32), "cu_seqlens": offsets(0, 65, dtype="int32")}, ["KDA306"]),
+    (FLA, operands(tokens=1) | {"cu_seqlens": offsets(0, 2)}, ["KDA306"]),
     # KDA307
     (FLASH, flash_packed(cu_seqlens=tensor(3, strides=(2,), dtype="int64", device="cuda")), ["KDA307"]),
     # KDA308
@@ -285,14 +305,19 @@ WRONG = [
     (FLA, operands(batch=4) | {"initial_state": tensor(1, 4, 32, 32)}, ["KDA401"]),
     (HELION, pool_call(cu_seqlens=offsets(0, 9, 64)), ["KDA401"]),
     (PACKED, packed(ssm_state_indices=tensor(3, dtype="int32")), ["KDA401"]),
+    (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32)}, ["KDA401"]),
+    (FLA, operands() | {"cu_seqlens": offsets(0, 64), "initial_state": tensor(3, 4, 32, 32)}, ["KDA401"]),
     # KDA402
     (FLA, operands() | {"initial_state": tensor(1, 4, 32, 32, dtype="bfloat16")}, ["KDA402"]),
     (REPLAY, replay(g_cache=tensor(16, 8, 6, 64, dtype="bfloat16")), ["KDA402"]),
     (FLASH, flash(initial_state=tensor(2, 4, 128, 128, dtype="bfloat16"), final_state=tensor(2, 4, 128, 128, dtype="float32")), ["KDA402"]),
+    (FLASH, flash(initial_state=tensor(2, 4, 128, 128, dtype="float16"), final_state=tensor(2, 4, 128, 128, dtype="float32")), ["KDA402"]),
     # KDA403
     (FLA, operands(value=64) | {"initial_state": tensor(1, 4, 64, 32)}, ["KDA403"]),
     (FLA, operands(value=64) | {"initial_state": tensor(1, 4, 32, 64), "state_v_first": True}, ["KDA403"]),
     (PACKED, packed(initial_state=tensor(16, 8, 64, 32)), ["KDA403"]),
+    (FLA, {"q": tensor(1, 64, 4, 32), "initial_state": tensor(1, 4, 64, 32)}, ["KDA403"]),
+    (FLA, operands(value=64) | {"initial_state": tensor(1, 4, 64, 32, tags=frozenset((tags.V_FIRST,)))}, ["KDA403"]),
     (FLA, {"initial_state": TensorFacts(tags=frozenset((tags.V_FIRST,)))}, ["KDA403"]),
     (FLA, {"initial_state": TensorFacts(tags=frozenset((tags.K_FIRST,))), "state_v_first": True}, ["KDA403"]),
     # KDA404
@@ -303,6 +328,9 @@ WRONG = [
     (PACKED, packed(ssm_state_indices=tensor(4, 1, dtype="int32")), ["KDA405"]),
     (PACKED, packed(ssm_state_indices=tensor(4, dtype="float32")), ["KDA405"]),
     (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", tags=frozenset((tags.CLAMPED_PADDING,)))), ["KDA405"]),
+    (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", values=(0, 0, 1, 2), tags=frozenset((tags.CLAMPED,)))), ["KDA405"]),
+    (HELION, pool_call(initial_state_indices=tensor(1, dtype="int32", tags=frozenset((tags.CLAMPED_PADDING,)))), ["KDA405"]),
+    (HELION, pool_call(initial_state=tensor(1, 4, 32, 32), initial_state_indices=tensor(1, dtype="int32", values=(1,))), ["KDA405"]),
     (PACKED, packed(ssm_state_indices=tensor(4, dtype="int32", values=(1, 2, 3, 16))), ["KDA405"]),
     (HELION, pool_call(initial_state_indices=tensor(1, dtype="int32", values=(-1,))), ["KDA405"]),
     (SIGMOID, {"initial_state_indices": tensor(8, strides=(2,), dtype="int32")}, ["KDA405"]),
@@ -361,6 +389,13 @@ def test_positions_that_drifted(codes: Codes) -> None:
     assert codes(GDN_RECURRENT, *five[:4], beta=UNKNOWN) == []
     assert codes("fla.ops.kda.gate.fused_kda_gate", *five[:3], unknown_keywords=("g_bias",)) == ["KDA501"]  # fmt: skip
     assert codes(GYM, *five, None, extra_positional=1) == ["KDA502"]
+    assert codes(VERIFY, extra_positional=1) == ["KDA502"]
+
+
+def test_one_zero_among_clamped_indices_is_a_slot(codes: Codes) -> None:
+    for values in ((0, 1, 2, 3), (1, 2, 1, 3)):
+        clamped = tensor(4, dtype="int32", values=values, tags=frozenset((tags.CLAMPED,)))
+        assert codes(PACKED, **packed(ssm_state_indices=clamped)) == []
 
 
 def test_the_release_decides(codes: Codes) -> None:

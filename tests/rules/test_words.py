@@ -11,7 +11,8 @@ from kdacheck.facts import Dim, TensorFacts
 from kdacheck.facts.dims import symbol
 from kdacheck.rule import Violation
 from kdacheck.rules import catalogue, find
-from kdacheck.rules._judge import describe_layout, falls, show_values, strided
+from kdacheck.rules._judge import describe_layout, dtypes, falls, show_values, strided
+from kdacheck.source import analyse
 
 from .conftest import tensor
 from .test_verdicts import FLA, PACKED, TRITON, flash, flash_packed, operands, packed, pool_call
@@ -65,6 +66,7 @@ def test_what_is_strided() -> None:
     assert not strided(TensorFacts(dense=True))
     assert not strided(tensor(4, 8, strides=(16, 1)), 1)
     assert strided(tensor(4, 8, strides=(16, 2)), 1)
+    assert strided(tensor(4, 8, strides=(16, 1)), 2)
     assert not strided(tensor(8, strides=(2,)), 2)
     assert not strided(TensorFacts(shape=(0, 8), strides=(0, 3)), 1)
     assert strided(TensorFacts(shape=(4, N), strides=(0, None)))
@@ -114,6 +116,40 @@ def test_words_of_counts(build: Build) -> None:
     (found,) = told(build(PACKED, **packed(ssm_state_indices=tensor(3, dtype="int32"))), "KDA401")
     assert found.message.startswith("`ssm_state_indices` has 3 slot indices in [3], but ")
     assert found.remedy == "pass one index per sequence"
+
+
+def test_words_of_a_state_that_goes_back_in_another_order() -> None:
+    text = """\
+from fla.ops.kda import chunk_kda
+
+def run(q, k, v, g, beta, pool, slots):
+    o, state = chunk_kda(q, k, v, g, beta, initial_state=pool[slots], output_final_state=True)
+    pool[slots] = state.transpose(-1, -2)
+    return o
+"""
+    (found,) = analyse("scatter.py", text.encode(), {})
+    assert (found.code, found.message) == (
+        "KDA403",
+        "`chunk_kda` (fla-core 0.6.0): the state was read from here as it lies, [..., K, V], "
+        "and is written back [..., V, K]",
+    )
+    text = text.replace("pool[slots], ", "pool[slots].transpose(-1, -2), ")
+    assert analyse("scatter.py", text.encode(), {}) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("float32",), "float32"),
+        (("int64", "int32"), "int32 or int64"),
+        (("float32", "bfloat16", "float16"), "bfloat16 or float16 or float32"),
+        (("float32", "bfloat16", "float16", "float64"), "a floating-point tensor"),
+        (("float32", "bfloat16", "float16", "int8"), "bfloat16 or float16 or float32 or int8"),
+        (("int8", "int16", "int32", "int64"), "an integer tensor"),
+    ],
+)
+def test_dtypes(names: tuple[str, ...], text: str) -> None:
+    assert dtypes(frozenset(names)) == text
 
 
 def test_fixed_sizes_of_flash(build: Build) -> None:
