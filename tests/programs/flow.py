@@ -1471,6 +1471,16 @@ def _root(f: Flow, name: str, call: kernels.Program, left: int) -> None:
 
 def program(rng: random.Random, length: int = 6) -> Random:
     """A random program. To be called where the kernels have stand-ins."""
+    while True:
+        made = _written(rng, length)
+        try:
+            compile(made.text, "program.py", "exec")
+        except SyntaxError:  # a nonlocal name whose statement was taken back
+            continue
+        return made
+
+
+def _written(rng: random.Random, length: int) -> Random:
     f = Flow(rng)
     count = 2 if f.chance(0.15) else 1
     calls = [rng.choice(kernels.KINDS)(rng, 1000 * (i + 1)) for i in range(count)]

@@ -15,6 +15,8 @@ from tests.programs.watching import ANY, Claimed, Judged, Place, Rounds, Watched
 
 #: Statements after which a run is ended.
 MAX_STEPS = 2_000
+#: Items of a list after which a run is ended: `for x in xs: xs *= 2` fills any memory long before that many steps.
+MAX_ITEMS = 10_000
 MODULE = "kdacheck_random_program"
 
 
@@ -110,7 +112,9 @@ class Runner:
 
     def step(self, activation: Activation, names: dict[str, Any]) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > MAX_STEPS or any(
+            type(value) is list and len(value) > MAX_ITEMS for value in names.values()
+        ):
             raise EndOfRun
         self.outcome.statements += 1
         for root, place, rounds in activation.where():

@@ -194,6 +194,13 @@ class Tally:
         if outcome.problems:
             self.bad.append((seed, made.text, made.roots, outcome.problems))
 
+    def join(self, other: Tally) -> None:
+        self.programs += other.programs
+        self.outcome.update(other.outcome)
+        self.constructs.update(other.constructs)
+        self.claims.update(other.claims)
+        self.bad += other.bad
+
 
 def generate(seed: int, length: int = 6) -> flow.Random:
     """The program of a seed."""
