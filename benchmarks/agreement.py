@@ -1,6 +1,6 @@
 """Whether the linter and the runtime agree, on random straight-line programs that end in a call of a KDA kernel.
 
-    python benchmarks/agreement.py [--programs N] [--seed N] [--show N]
+    python benchmarks/agreement.py [--programs N] [--seed N] [--show N] [--save]
 
 Each program is linted as text, and run with stand-ins for the kernels. Whenever the linter flags it, running it must
 raise (at the level `values`, by which time every law that shows at a call is checked); whenever running it raises at
@@ -23,6 +23,7 @@ from kdacheck import rules
 from kdacheck.source.analyse import analyse
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from benchmarks import results
 from tests.programs.kernels import programs
 
 
@@ -108,6 +109,9 @@ def main() -> int:
     parser.add_argument(
         "--show", type=int, default=0, help="print so many programs of each kind of disagreement"
     )
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     start = time.perf_counter()
     tally = compare(options.seed, options.programs)
@@ -128,6 +132,10 @@ def main() -> int:
         print(f"\nmissed: {missed}")
     if tally.false_alarms:
         print(f"\na code that running does not confirm: {len(tally.false_alarms)} programs")
+    if options.save:
+        names = ("programs", "flagged", "flagged_and_raised", "raising", "raising_and_flagged")
+        figures = {name: getattr(tally, name) for name in names}
+        results.save("agreement", {**figures, "seed": options.seed, "seconds": round(seconds)})
     return 0 if tally.sound == 1.0 and tally.complete >= 0.97 else 1
 
 

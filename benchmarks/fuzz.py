@@ -443,11 +443,11 @@ class Plan:
         """(what it is, its bytes) of the file of a number."""
         rng = random.Random(f"{self.seed} {number}")
         draw = rng.random()
-        if draw < 0.02:
+        if draw < 0.01:
             name = rng.choice(list(HOSTILE))
             size = rng.choice(self.sizes[: rng.choice((6, 9, len(self.sizes)))])
             return f"hostile: {name}, {size}", HOSTILE[name](size).encode()[: 3 << 20]
-        if draw < 0.12 and self.programs:
+        if draw < 0.11 and self.programs:
             text = rng.choice(self.programs)
             if rng.random() < 0.7:
                 text = reaching(text, rng)

@@ -1,6 +1,6 @@
 """Times kdacheck beside other linters on the same tree, in alternating runs.
 
-    python benchmarks/lint.py TREE [--fla FLA_TREE] [--runs N]
+    python benchmarks/lint.py TREE [--fla FLA_TREE] [--runs N] [--save]
 
 On TREE: kdacheck and ruff. On FLA_TREE: Fixit, TorchFix and semgrep as well, where installed; they take minutes, so
 they run once. Then `kdacheck --version` beside `python -c pass`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
-import platform
 import re
 import shutil
 import statistics
@@ -20,6 +19,9 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from benchmarks import results
 
 BIN = pathlib.Path(sys.executable).parent
 SEMGREP_RULE = """\
@@ -67,20 +69,6 @@ def version_of(contender: Contender) -> str:
     return found.group() if found else "?"
 
 
-def machine() -> str:
-    cpu = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            cpu = re.findall(r"^model name\s*: (.*)$", file.read(), re.MULTILINE)[0]
-    except (OSError, IndexError):
-        pass
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    return f"{cpu}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
-
-
 def compare(title: str, contenders: list[Contender], runs: int) -> dict[str, float]:
     """Runs the contenders in turn, forwards and backwards, and prints medians; returns them."""
     contenders = [contender for contender in contenders if contender.present]
@@ -124,8 +112,11 @@ def main() -> int:
     parser.add_argument("tree")
     parser.add_argument("--fla", help="a tree for the slow ones too")
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
-    print(f"{machine()}\n`python benchmarks/lint.py {' '.join(sys.argv[1:])}`")
+    print(f"{results.machine()}\n`{results.command()}`")
 
     os.environ["KDACHECK_CACHE_DIR"] = tempfile.mkdtemp()
 
@@ -174,6 +165,10 @@ def main() -> int:
     print(
         f"\n--version takes {start['kdacheck'] / start['python']:.2f} of an empty program's time."
     )
+    if options.save:
+        results.save(
+            "lint", {"seconds": medians, "start-up": start, "files": files_of(options.tree)}
+        )
     return 0
 
 

@@ -1,6 +1,6 @@
 """Break real call sites one law at a time, and count what the linter finds.
 
-    python benchmarks/mutations.py [--wheels DIR] [--show] [--rule CODE] [NAME ...]
+    python benchmarks/mutations.py [--wheels DIR] [--show] [--rule CODE] [--save] [NAME ...]
 
 Call sites are those of the trees of `benchmarks/trees.py` that call a kernel directly. Each mutant rewrites one of them
 by source: a reshape or an expand is inserted, an argument is dropped, a dtype changed, a keyword drifts. A mutant counts
@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import libcst as cst
-from trees import TREES, unpacked
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks import results
+from benchmarks.trees import TREES, unpacked
 from kdacheck.contracts.clauses import (
     Boundaries,
     Dense,
@@ -302,6 +304,9 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
     parser.add_argument("--show", action="store_true", help="print every mutant that is missed")
     parser.add_argument("--rule", help="make the mutants of this code only")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")
@@ -346,6 +351,9 @@ def main() -> int:
         print(f"| {label} | {made[label]} | {found[label]} | {found[label] / made[label]:.0%} |")
     total, hits = made.total(), found.total()
     print(f"| all | {total} | {hits} | {hits / max(1, total):.1%} |")
+    if options.save:
+        rates = {label: [made[label], found[label]] for label in sorted(made)}
+        results.save("mutations", {"sites": count, "mutants": total, "found": hits, "rules": rates})
     return 0 if total and hits / total >= BAR else 1
 
 

@@ -1,8 +1,9 @@
 """What a contract costs per passing call: one function of 10 tensors, undecorated and under every kind of check.
 
-    python benchmarks/runtime.py [--calls N] [--rounds N]
+    python benchmarks/runtime.py [--calls N] [--rounds N] [--save]
 
-All variants take turns in one process; the table gives the fastest round of each, in microseconds a call.
+All variants take turns in one process; the table gives the fastest round of each, in microseconds a call. A second
+table has functions of 1 to 16 tensors without clauses: what is paid for shapes and dtypes alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import functools
 import importlib.metadata
 import os
-import platform
+import pathlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -36,6 +37,12 @@ from kdacheck.clauses import (
     States,
 )
 from kdacheck.runtime import levels
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from benchmarks import results
+
+#: Tensors of the functions of the second table.
+COUNTS = (1, 2, 4, 8, 16)
 
 CLAUSES = (
     Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
@@ -116,11 +123,42 @@ def timed(function: Callable[..., Any], calls: int, given: Sequence[Any]) -> flo
     return time.perf_counter() - start
 
 
+def kernel_of(tensors: int) -> Callable[..., Any]:
+    """A kernel that does nothing, of so many operands."""
+    operands = ", ".join(f'x{i}: Float[Tensor, "B T H K"]' for i in range(tensors))
+    scope: dict[str, Any] = {"Float": Float, "Tensor": Tensor}
+    exec(f"def kernel({operands}) -> Tensor:\n    return x0\n", scope)
+    return scope["kernel"]
+
+
+def by_arguments(calls: int, rounds: int) -> dict[str, list[tuple[int, float]]]:
+    """(tensors, microseconds a call above the undecorated function) by kind of check."""
+    found: dict[str, list[tuple[int, float]]] = {"meta": [], "jaxtyped + beartype": []}
+    for count in COUNTS:
+        function = kernel_of(count)
+        given = [torch.randn(1, 256, 8, 64) for _ in range(count)]
+        contracted = at("meta", kdacheck.contract()(function))
+        both = functools.partial(timed, jaxtyped(typechecker=beartype.beartype)(kernel_of(count)))
+        best = [float("inf")] * 3
+        for _ in range(rounds):
+            for i, (run, slower) in enumerate(
+                ((functools.partial(timed, function), 1), (contracted, 1), (both, 10))
+            ):
+                number = max(1, calls // slower)
+                best[i] = min(best[i], run(number, given) / number * 1e6)
+        for line, cost in zip(found.values(), best[1:], strict=True):
+            line.append((count, cost - best[0]))
+    return found
+
+
 def main() -> int:
     """Measure and print the table; 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=2_000, help="calls in a round")
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     given = arguments()
     contracted = kdacheck.contract(*CLAUSES)(plain)
@@ -142,10 +180,8 @@ def main() -> int:
         f"{package} {importlib.metadata.version(package)}"
         for package in ("torch", "jaxtyping", "beartype")
     )
-    print(
-        f"{_processor()}, {os.cpu_count()} cores; CPython {platform.python_version()}, {versions}"
-    )
-    print(f"`python {' '.join(sys.argv)}`; best of {options.rounds} rounds\n")
+    print(f"{results.machine()}, {versions}")
+    print(f"`{results.command()}`; best of {options.rounds} rounds\n")
     print("| 10 tensors, passing | us a call | above undecorated | jaxtyped + beartype is |")
     print("|---|---:|---:|---:|")
     floor, most = best["undecorated"], best["`@jaxtyped(typechecker=beartype)`"]
@@ -155,16 +191,14 @@ def main() -> int:
     meta = best["`meta`"]
     kept = meta <= 4.0 and most / meta >= 12
     print(f"\nbars: at most 4 us, at least 12x cheaper: {'kept' if kept else 'missed'}")
+    rows = by_arguments(options.calls, options.rounds)
+    print("\n| tensors | " + " | ".join(f"{name}, us a call" for name in rows) + " |")
+    print("|---:|" + "---:|" * len(rows))
+    for costs in zip(*rows.values(), strict=True):
+        print(f"| {costs[0][0]} | " + " | ".join(f"{cost:.2f}" for _, cost in costs) + " |")
+    if options.save:
+        results.save("runtime", {"ten tensors": best, "by_arguments": rows})
     return 0 if kept else 1
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            name = next(line for line in lines if line.startswith("model name"))
-        return name.partition(":")[2].strip()
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

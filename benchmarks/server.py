@@ -21,7 +21,7 @@ import psutil
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 
-from benchmarks.lint import machine
+from benchmarks import results
 from tests.server.editor import Editor
 
 HEAD = """\
@@ -109,9 +109,12 @@ def main() -> int:
     parser.add_argument("--bursts", type=int, default=10)
     parser.add_argument("--burst", type=int, default=10, help="edits in a burst")
     parser.add_argument("--pause", type=float, default=0.08, help="seconds between those")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     text = text_of(options.lines)
-    print(f"{machine()}\n`python benchmarks/server.py {' '.join(sys.argv[1:])}`".rstrip())
+    print(f"{results.machine()}\n`{results.command()}`")
     folder = pathlib.Path(tempfile.mkdtemp())
     editor = Editor(folder)
     try:
@@ -146,6 +149,13 @@ def main() -> int:
         print(f"Stale diagnostics: {stale}. Exit status: {editor.leave()}.")
     finally:
         editor.close()
+    if options.save:
+        times = {"one edit, ms": single, "the last of a burst, ms": last}
+        medians = {name: statistics.median(line) for name, line in times.items()}
+        worst = {
+            f"{name}, 90 %": statistics.quantiles(line, n=10)[8] for name, line in times.items()
+        }
+        results.save("server", {**medians, **worst, "processor seconds": spent, "stale": stale})
     return 1 if stale else 0
 
 

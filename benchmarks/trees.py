@@ -1,6 +1,6 @@
 """Lint released packages that call KDA kernels, and hold every finding against the triage table.
 
-    python benchmarks/trees.py [--wheels DIR] [NAME ...]
+    python benchmarks/trees.py [--wheels DIR] [--save] [NAME ...]
 
 Wheels are taken from DIR (or the KDACHECK_WHEELS environment variable) and downloaded there by pip where missing; they
 are read, never installed or imported. Prints one row a tree, then every finding. Exit status 1: a finding is not in
@@ -20,6 +20,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks import results
 
 #: Distribution -> release. axolotl and megatron-core are the newest that have a wheel for Python 3.11.
 TREES = {
@@ -132,6 +135,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="distributions (all of them)")
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")
@@ -140,6 +146,7 @@ def main() -> int:
     known = {row.key: row for row in triage()}
     seen: set[tuple[str, ...]] = set()
     bad = 0
+    figures: dict[str, dict[str, Any]] = {}
     print("| wheel | release | Python files | findings | seconds |\n|---|---|---:|---:|---:|")
     listing: list[str] = []
     for name in options.names or TREES:
@@ -150,6 +157,11 @@ def main() -> int:
         files = sum(1 for _ in folder.rglob("*.py"))
         findings, status, seconds = lint(folder)
         bad += status != 0
+        figures[f"{name} {TREES[name]}"] = {
+            "files": files,
+            "findings": len(findings),
+            "seconds": round(seconds, 2),
+        }
         print(f"| {name} | {TREES[name]} | {files} | {len(findings)} | {seconds:.1f} |")
         for row in rows_of(name, TREES[name], folder, findings):
             seen.add(row.key)
@@ -161,6 +173,8 @@ def main() -> int:
             bad += 1
             listing.append(f"STALE       {' '.join(stale)}")
     print("\n".join(["", *listing]))
+    if options.save:
+        results.save("trees", {"trees": figures, "not right": bad})
     return 1 if bad else 0
 
 
