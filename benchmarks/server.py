@@ -175,9 +175,9 @@ def _edit(editor: Editor, uri: str, text: str, number: int) -> float:
 
 
 def _edited(text: str, number: int) -> str:
-    """The text with something typed in the middle of it."""
-    half = text.index("\n\nclass", len(text) // 2)
-    return f"{text[:half]}\n# {'typing' * (number % 7)}{number}{text[half:]}"
+    """The text with something typed in a method in the middle of it: a statement, behind which all lines move."""
+    half = text.index("        return", len(text) // 2)
+    return f"{text[:half]}        {'typing' * (number % 7)}_{number} = lengths\n{text[half:]}"
 
 
 if __name__ == "__main__":

@@ -97,10 +97,18 @@ class Contract:
 
     def each(self, kind: type[C]) -> Iterator[C]:
         """The clauses of one kind."""
-        return (clause for clause in self.clauses if isinstance(clause, kind))
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = tuple(clause for clause in self.clauses if isinstance(clause, kind))
+            self._by_kind[kind] = found
+        return iter(found)
 
     def first(self, kind: type[C]) -> C | None:
         return next(self.each(kind), None)
+
+    @cached_property
+    def _by_kind(self) -> dict[type, tuple[Any, ...]]:
+        return {}
 
     @property
     def strangers(self) -> Iterator[tuple[Clause, str]]:

@@ -10,7 +10,7 @@ from kdacheck.config import Configuration
 from kdacheck.finding import Finding, Origin
 from kdacheck.linter import Result
 from kdacheck.server.messages import Changed, Text
-from kdacheck.source import project
+from kdacheck.source import keep, project
 from kdacheck.source.text import Unreadable
 from kdacheck.source.told import Told
 
@@ -136,6 +136,7 @@ _pins: dict[str, object] = {}
 def _configuration(text: Text) -> Configuration:
     """The settings as they are now, with everything forgotten that has changed since it was read."""
     os.chdir(text.root)
+    keep()
     places.forget()
     project.take_unsaved(text.unsaved)
     for path, stamp in list(_stamps.items()):

@@ -18,6 +18,7 @@ from kdacheck.source.text import Unreadable, decode, dotted_name, outline_of
 if TYPE_CHECKING:
     from kdacheck.places import Depends
     from kdacheck.source.module import Definition
+    from kdacheck.source.pieces import Kept
     from kdacheck.source.run import Run
 
 
@@ -121,7 +122,7 @@ def _analyse(
         return Analysis([], select.exported(name, imported))
     from kdacheck.source.reading import parse
 
-    module, relevant = parse(filename, text, name, outline)
+    module, relevant = parse(filename, text, name, outline, _kept)
 
     from kdacheck.source.findings import findings_of
     from kdacheck.source.interpreter import Interpreter
@@ -145,6 +146,22 @@ def _analyse(
     names = frozenset(n for n in handed_on if select.is_public(n))
     exported = select.exported(name, names | imported)
     return Analysis(list(findings_of(interpreter)), exported, project.depends)
+
+
+#: What is kept of the files that were analysed, where this process analyses one text of a file after the other.
+_kept: Kept | None = None
+
+#: Characters of text of which that is kept: LibCST takes some 400 times as much memory.
+KEPT = 1 << 18
+
+
+def keep() -> None:
+    """From now on, parse of the next text of a file only what is new in it. For a process that follows edits."""
+    global _kept
+    from kdacheck.source.pieces import Kept
+
+    if _kept is None:
+        _kept = Kept(KEPT)
 
 
 def _outermost(definition: Definition) -> Definition:

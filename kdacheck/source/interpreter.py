@@ -823,7 +823,7 @@ class Interpreter:
         self.run.frames.append(frame)
         state = State(self.globals)
         try:
-            end = statements.run_suite(self, self.module.tree.body, state)
+            end = statements.run_suite(self, self.module.body, state)
         finally:
             self.run.frames.pop()
         if end is not None:

@@ -14,6 +14,7 @@ from kdacheck.source import claims
 from kdacheck.source.select import Changes
 
 if TYPE_CHECKING:
+    from kdacheck.source.pieces import Piece
     from kdacheck.source.positions import Positions
 
 Suite = Sequence[cst.BaseStatement | cst.BaseSmallStatement]
@@ -216,7 +217,7 @@ class Module:
     def __init__(
         self,
         filename: str,
-        tree: cst.Module,
+        pieces: Sequence[Piece],
         name: str,
         has_walrus: bool = True,
         changes: Changes | None = None,
@@ -228,12 +229,13 @@ class Module:
         self.changes = Changes(everything=True) if changes is None else changes
         self.writes_names = writes_names
         self.casts_automatically = casts_automatically
-        self.tree = tree
+        self.pieces = pieces
+        self.body: Suite = [statement for piece in pieces for statement in piece.tree.body]
         self.name = name
         self._unsettled: dict[Definition | None, frozenset[str]] = {}
         self.definitions: list[Definition] = []
         self.by_node: dict[cst.CSTNode, Definition] = {}
-        self._number(tree.body, None)
+        self._number(self.body, None)
 
     def _number(self, statements: Suite, owner: Definition | None) -> None:
         for statement in statements:
@@ -286,7 +288,7 @@ class Module:
     @cached_property
     def is_expected_to_fail(self) -> bool:
         """Whether `pytestmark` marks all tests of the file as expected to fail."""
-        for statement in small_statements(self.tree.body):
+        for statement in small_statements(self.body):
             match statement:
                 case cst.Assign(targets=[cst.AssignTarget(cst.Name("pytestmark"))], value=value):
                     marks = value.elements if isinstance(value, (cst.List, cst.Tuple)) else ()
@@ -297,11 +299,15 @@ class Module:
                     pass
         return False
 
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
     @cached_property
     def _positions(self) -> Positions:
         from kdacheck.source.positions import Positions
 
-        return Positions(self.tree)
+        return Positions(self.pieces)
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         """Whether a node is one of the file, rather than made up. Costs what a position does."""

@@ -56,7 +56,7 @@ class _Source:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.text = module.tree.code
+        self.text = module.text
         self.starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:

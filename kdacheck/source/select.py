@@ -178,6 +178,15 @@ class Changes:
         return self.assigned.get(attribute, nobody) | self.assigned.get("*", nobody)
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The lines of a statement, counted from 0: from `begin` to before `end`, decorators included."""
+
+    begin: int
+    end: int
+    is_definition: bool
+
+
 @dataclass
 class Outline:
     """What `ast` tells of a file.
@@ -185,11 +194,13 @@ class Outline:
     relevant: numbers of the definitions (functions and classes, in the order they are written) from which a
     contracted callee may be reached; the module itself is number 0.
     handed_on: kernels and wrappers of kernels that the file imports by name.
+    extents: those of the statements of its top level.
     """
 
     relevant: frozenset[int] = frozenset()
     changes: Changes = field(default_factory=Changes)
     handed_on: frozenset[str] = frozenset()
+    extents: Sequence[Extent] = ()
 
 
 @dataclass
@@ -328,6 +339,10 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+#: Nodes that say nothing by themselves.
+_SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+
+
 class _Outliner:
     """Collects, per definition, the names and attributes it uses outside nested definitions.
 
@@ -373,24 +388,29 @@ class _Outliner:
                 stack.extend(reversed(children))
                 continue
             definition = self.definitions[place]
-            definition.note_changes(current)
             used = definition.used
-            read.update(map(id, _read(current)))
             if isinstance(current, ast.Name):
                 used.add(current.id)
-                if isinstance(current.ctx, ast.Load) and id(current) not in read:
+                if not isinstance(current.ctx, ast.Load):
+                    definition.note_changes(current)
+                elif id(current) not in read:
                     definition.escaped.add(current.id)
-            elif isinstance(current, ast.Attribute):
-                used.add(current.attr)
-            elif isinstance(current, ast.Constant) and isinstance(current.value, str):
-                if current.value.startswith("attention."):
+                continue
+            if isinstance(current, ast.Constant):
+                if isinstance(current.value, str) and current.value.startswith("attention."):
                     used.add(current.value)
+                continue
+            definition.note_changes(current)
+            read.update(map(id, _read(current)))
+            if isinstance(current, ast.Attribute):
+                used.add(current.attr)
             elif isinstance(current, (ast.Import, ast.ImportFrom)):
                 self._imports(current)
                 continue
             if isinstance(current, (ast.Assign, ast.AnnAssign)) and current.value is not None:
                 self._keep(current, place)
-            stack.extend((child, place) for child in reversed(list(ast.iter_child_nodes(current))))
+            inner = [c for c in ast.iter_child_nodes(current) if not isinstance(c, _SIGNS)]
+            stack.extend((child, place) for child in reversed(inner))
 
     def _keep(self, node: ast.Assign | ast.AnnAssign, place: int) -> None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -497,7 +517,15 @@ def outline(tree: ast.Module, module_name: str, exports: frozenset[str] = frozen
         if d.number in reaching and d.owner > 0 and not definitions[d.owner].is_class:
             reaching.add(d.owner)
     changes = _changes(definitions)
-    return Outline(frozenset(reaching), changes, frozenset(outliner.handed_on))
+    extents = tuple(map(_extent, tree.body))
+    return Outline(frozenset(reaching), changes, frozenset(outliner.handed_on), extents)
+
+
+def _extent(node: ast.stmt) -> Extent:
+    is_definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    above = node.decorator_list if is_definition else ()
+    begin = min([node.lineno, *(decorator.lineno for decorator in above)])
+    return Extent(begin - 1, node.end_lineno or node.lineno, is_definition)
 
 
 def _names_around(definitions: Sequence[_Definition], number: int) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-import libcst as cst
 import pytest
 
 from kdacheck.source import analyse, may_matter, select
 from kdacheck.source.module import Module
+from kdacheck.source.pieces import Piece
 
 NAME = "project.layers.mixer"
 
@@ -128,7 +128,7 @@ def a():
         def m(): pass
 def n(): pass
 """
-    module = Module("case.py", cst.parse_module(text), NAME)
+    module = Module("case.py", [Piece(text)], NAME)
     assert [d.name for d in module.definitions] == list(
         select.definitions_in_order(ast.parse(text))
     )
