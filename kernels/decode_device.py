@@ -11,6 +11,9 @@ write l and W_0 that since S_0::
     S k = S_0 (W_0 k) + sum_l d_l (W_l k_l . k)
 
 one pass over S_0 again, and a few scalars.
+
+Helion traces through a plain function: that may load and compute, but only a kernel's own body may loop or branch on what it
+loaded, which is why the ReplaySSM bodies repeat the walk of the ring.
 """
 
 from __future__ import annotations
@@ -27,6 +30,34 @@ def _log_decay(
     if bounded:
         return lower_bound * torch.sigmoid(rate * raw)
     return -rate * torch.where(raw > 20.0, raw, torch.log(1.0 + torch.exp(raw)))
+
+
+def _gate(
+    a: torch.Tensor,
+    A_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    row: int,
+    hv: int,
+    key: torch.Tensor,
+    lower_bound: float,
+    bounded: bool,
+) -> torch.Tensor:
+    """Log decay [K] of a row's token in a value head; ``key`` counts the channels of a head."""
+    channel = hv * key.size(0) + key
+    raw = hl.load(a, [row, channel]).float()
+    raw = raw + hl.load(dt_bias, [channel]).float()
+    return _log_decay(raw, hl.load(A_log, [hv]).float(), lower_bound, bounded)
+
+
+def _directions(
+    q: torch.Tensor, k: torch.Tensor, scale: float, normalize: bool
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Query and key as they meet the state, and their product."""
+    if normalize:
+        q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
+        k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
+    q = q * scale
+    return q, k, (k * q).sum(-1)
 
 
 def packed_decode(
@@ -67,15 +98,9 @@ def packed_decode(
             coming = hl.load(pool, [slot, hv, first, key], extra_mask=inside).reshape(block_v, K)
             q = hl.load(mixed, [row, h * K + key]).float()
             k = hl.load(mixed, [row, H * K + h * K + key]).float()
-            raw = hl.load(a, [row, hv * K + key]).float()
-            raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-            decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+            decay = torch.exp(_gate(a, A_log, dt_bias, row, hv, key, lower_bound, bounded))
             beta = torch.sigmoid(b[row, hv].float())
-            if normalize:
-                q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-                k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-            q = q * scale
-            own = (k * q).sum(-1)
+            q, k, own = _directions(q, k, scale, normalize)
             faded_k = decay * k
             faded_q = decay * q
             for tile_v in hl.tile(tile_span.begin, tile_span.end, block_size=block_v):
@@ -128,15 +153,9 @@ def packed_decode_streamed(
         slot = slots[row].to(torch.int64)
         q = hl.load(mixed, [row, h * K + key]).float()
         k = hl.load(mixed, [row, H * K + h * K + key]).float()
-        raw = hl.load(a, [row, hv * K + key]).float()
-        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-        decay = torch.exp(_log_decay(raw, A_log[hv].float(), lower_bound, bounded))
+        decay = torch.exp(_gate(a, A_log, dt_bias, row, hv, key, lower_bound, bounded))
         beta = torch.sigmoid(b[row, hv].float())
-        if normalize:
-            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-        q = q * scale
-        own = (k * q).sum(-1)
+        q, k, own = _directions(q, k, scale, normalize)
         faded_k = decay * k
         faded_q = decay * q
         if slot >= 0:
@@ -195,15 +214,9 @@ def replayssm_decode(
         filled = write_pos[row].to(torch.int32)
         q = hl.load(mixed, [row, h * K + key]).float()
         k = hl.load(mixed, [row, H * K + h * K + key]).float()
-        raw = hl.load(a, [row, hv * K + key]).float()
-        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-        gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
+        gate = _gate(a, A_log, dt_bias, row, hv, key, lower_bound, bounded)
         beta = torch.sigmoid(b[row, hv].float())
-        if normalize:
-            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-        q = q * scale
-        own = (k * q).sum(-1)
+        q, k, own = _directions(q, k, scale, normalize)
         flush = filled == L - 1
         if forced:
             flush = flush | (force_flush[row] != 0)
@@ -295,15 +308,9 @@ def replayssm_decode_apart(
         filled = write_pos[row].to(torch.int32)
         q = hl.load(mixed, [row, h * K + key]).float()
         k = hl.load(mixed, [row, H * K + h * K + key]).float()
-        raw = hl.load(a, [row, hv * K + key]).float()
-        raw = raw + hl.load(dt_bias, [hv * K + key]).float()
-        gate = _log_decay(raw, A_log[hv].float(), lower_bound, bounded)
+        gate = _gate(a, A_log, dt_bias, row, hv, key, lower_bound, bounded)
         beta = torch.sigmoid(b[row, hv].float())
-        if normalize:
-            q = q * torch.rsqrt((q * q).sum(-1) + 1e-6)
-            k = k * torch.rsqrt((k * k).sum(-1) + 1e-6)
-        q = q * scale
-        own = (k * q).sum(-1)
+        q, k, own = _directions(q, k, scale, normalize)
         flush = filled == L - 1
         if forced:
             flush = flush | (force_flush[row] != 0)
