@@ -13,7 +13,9 @@ from typing import Any
 
 Config = dict[str, Any]
 
+# The axes of the grid (rows, heads, V), the one that neighbours differ in first.
 _V_FIRST = [[2, 1, 0]]
+_ROWS_FIRST = [[0, 2, 1]]
 # slots, state, q, k, a, dt_bias, A_log, b, v, state again: the state passes once, the rest is read by all tiles of V
 _STATE_ONCE = ["", "first", *["last"] * 6, "", "first"]
 # The same where the loads are slots, q, k, a, dt_bias, A_log, b, state, v.
@@ -21,7 +23,7 @@ _STREAMED_ONCE = ["", *["last"] * 6, "first", "last"]
 
 
 def _decode(span: int, tile: int, unroll: list[int] | None = None, **more: Any) -> Config:
-    """One warp a program, ``span`` values a program in tiles of ``tile``, neighbours in V side by side on the grid."""
+    """One warp a program, ``span`` values a program in tiles of ``tile``, neighbours in V side by side on the grid; ``more`` prevails."""
     config: Config = {
         "block_sizes": [span, tile],
         "num_warps": 1,
@@ -82,7 +84,12 @@ SM90: dict[str, Config] = {
     "replayssm_decode/float32-some": _decode(32, 8, [0, 2, 0, 0]),
     "replayssm_decode/float32-many": _decode(128, 8, [0, 4, 2, 0]),
     "replayssm_decode/float32-most": _decode(
-        128, 16, [0, 8, 0, 0], body="replayssm_decode_apart", registers=128
+        128,
+        16,
+        [0, 8, 0, 0],
+        body="replayssm_decode_apart",
+        registers=128,
+        loop_orders=_ROWS_FIRST,
     ),
     "replayssm_decode/half-tiny": _decode(16, 16, [0, 4, 0, 0]),
     "replayssm_decode/half-few": _decode(16, 16, [0, 4, 0, 0]),
