@@ -123,10 +123,8 @@ def wanted_shape(call: Call, name: str) -> str:
 def swapped(call: Call, name: str) -> bool:
     """Whether a state certainly has K and V in each other's place."""
     facts = call.tensor(name)
-    if facts is None:
-        return False
     order = {"k-first": ("K", "V"), "v-first": ("V", "K")}.get(call.state_order(name) or "")
-    if order is None:
+    if facts is None or order is None:
         return False
     first, last = facts.dim(-2), facts.dim(-1)
     want_first, want_last = (call.unified.size(axis) for axis in order)

@@ -89,10 +89,10 @@ def _takes_token_major(contract: Contract) -> bool:
     return any(token_major(call, parameter.name) for parameter in contract.parameters)
 
 
-def _excludes(contract: Contract, offsets: bool) -> bool:
-    """Whether some parameters exclude each other, offsets among them or not."""
+def _excludes(contract: Contract) -> bool:
+    """Whether some parameters exclude each other, other than by two statements of the offsets."""
     return any(
-        offsets == any(contract.roles[name] == "offsets" for name in clause.parameters)
+        all(contract.roles[name] != "offsets" for name in clause.parameters)
         for clause in contract.each(Exclusive)
     )
 
@@ -109,7 +109,7 @@ _OTHERS: Mapping[str, Reaches] = {
     "KDA001": _has(Packed),
     "KDA002": lambda contract: _has(Packed)(contract) or _takes_token_major(contract),
     "KDA003": _has(Boundaries),
-    "KDA004": lambda contract: _takes_offsets(contract) or _excludes(contract, offsets=True),
+    "KDA004": _takes_offsets,
     "KDA103": _has(Elements),
     "KDA105": _has(ReadOnlyWith),
     "KDA202": _takes_token_major,
@@ -128,5 +128,5 @@ _OTHERS: Mapping[str, Reaches] = {
     "KDA406": _has(Rings),
     "KDA501": lambda contract: not _has(Open)(contract) or _has(OneOf)(contract),
     "KDA502": lambda contract: True,
-    "KDA503": lambda contract: _has(Needs, Within)(contract) or _excludes(contract, offsets=False),
+    "KDA503": lambda contract: _has(Needs, Within)(contract) or _excludes(contract),
 }

@@ -42,7 +42,7 @@ def check(call: Call) -> Iterator[Violation]:
 def _closest(keyword: str, names: list[str]) -> str | None:
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(keyword, names, 1, 0.75)), None)
+    return next(iter(get_close_matches(keyword, names, cutoff=0.75)), None)
 
 
 RULE = Rule(

@@ -8,7 +8,7 @@ from kdacheck.contracts import choose
 from kdacheck.rules import catalogue
 from kdacheck.rules._reach import applies
 
-from .test_verdicts import CONV, FLA, FLASH, HELION, PACKED, REPLAY, TRITON, WRONG
+from .test_verdicts import CONV, FLA, FLASH, HELION, PACKED, REPLAY, STRICT, TRITON, WRONG
 
 
 def reached(path: str) -> set[str]:
@@ -20,6 +20,10 @@ def reached(path: str) -> set[str]:
 @pytest.mark.parametrize(("path", "codes"), sorted({(case[0], tuple(case[-1])) for case in WRONG}))
 def test_what_a_call_breaks_can_be_broken_there(path: str, codes: tuple[str, ...]) -> None:
     assert set(codes) <= reached(path)
+
+
+def test_a_state_goes_back_to_its_pool_where_only_a_flag_tells_its_order() -> None:
+    assert "KDA403" in reached(STRICT)
 
 
 @pytest.mark.parametrize(

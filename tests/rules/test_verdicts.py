@@ -25,6 +25,7 @@ VERIFY = f"{P}.helion.kda_verify.helion_kda_verify"
 TRITON = f"{P}.fla.kda.chunk_kda"
 SIGMOID = f"{P}.linear.fused_sigmoid_gating_recurrent.fused_sigmoid_gating_delta_rule_update"
 FLASH = "flash_kda.fwd"
+STRICT = "examples.linear.linear_attention_engine.helion_chunk_kda"
 GYM = "attn_gym.linear.kda.chunk_kda"
 RECURRENT = "fla.ops.kda.fused_recurrent_kda"
 GDN = "fla.ops.gated_delta_rule.chunk_gated_delta_rule"
@@ -149,6 +150,8 @@ RIGHT = [
     (REPLAY, replay(dt_bias=tensor(8, 64), a=tensor(4, 8, 64), force_flush=tensor(4, dtype="int32"))),
     (TRITON_REPLAY, replay(dt_bias=tensor(8, 64), a=tensor(4, 8, 64), is_kda=True)),
     (TRITON_REPLAY, replay(dt_bias=tensor(8), a=tensor(4, 8), g_cache=tensor(16, 8, 6))),
+    (STRICT, {"cu_seqlens": offsets(0, 30, 64)}),
+    (PACKED, {"out": tensor(4, 1, 8, 1)}),
     (FLASH, flash()),
     (FLASH, flash_packed()),
     (FLASH, flash(initial_state=tensor(2, 4, 128, 128, dtype="bfloat16"))),
@@ -233,6 +236,7 @@ WRONG = [
     # KDA105
     (FLA, operands() | {"A_log": tensor(4), "dt_bias": tensor(128)}, ["KDA105"]),
     (FLA, operands() | {"A_log": UNKNOWN}, ["KDA105"]),
+    (FLA, operands() | {"A_log": 0.5}, ["KDA105"]),
     (HELION, pool_call(dt_bias=tensor(128)), ["KDA105"]),
     (TRITON, pool_call(dt_bias=tensor(128, strides=(2,))), ["KDA105"]),
     # KDA106
@@ -262,6 +266,8 @@ WRONG = [
     (FLA, operands() | {"v": tensor(2, 64, 4, 32), "cu_seqlens": UNKNOWN}, ["KDA203"]),
     (FLASH, flash(out=tensor(2, 32, 4, 128, dtype="bfloat16", device="cuda")), ["KDA203"]),
     (HELION, pool_call(g=tensor(1, 63, 4, 32)), ["KDA203"]),
+    (PACKED, {"out": tensor(4, 1, 8, 0)}, ["KDA203"]),
+    (PACKED, {"out": tensor(4, 1, 8, 48)}, ["KDA203"]),
     (HELION, pool_call(g=tensor(1, 1, 4, 32)), ["KDA203"]),
     (PACKED, packed(mixed_qkv=tensor(4, 700)), ["KDA203"]),
     (PACKED, packed(a=tensor(4, 500)), ["KDA203"]),
@@ -300,6 +306,7 @@ WRONG = [
     (FLASH, flash_packed(cu_seqlens=tensor(3, strides=(2,), dtype="int64", device="cuda")), ["KDA307"]),
     # KDA308
     (FLA, operands() | {"cu_seqlens": offsets(0, 30, 20, 64)}, ["KDA308"]),
+    (STRICT, {"cu_seqlens": offsets(0, 30, 30, 64)}, ["KDA308"]),
     # KDA401
     (FLA, operands() | {"cu_seqlens": offsets(0, 9, 64), "initial_state": tensor(1, 4, 32, 32)}, ["KDA401"]),
     (FLA, operands(batch=4) | {"initial_state": tensor(1, 4, 32, 32)}, ["KDA401"]),
@@ -340,6 +347,7 @@ WRONG = [
     (REPLAY, replay(write_pos=tensor(4, dtype="int64")), ["KDA406"]),
     (REPLAY, replay(write_pos=tensor(4, 1, dtype="int32")), ["KDA406"]),
     (REPLAY, replay(force_flush=tensor(3, dtype="int32")), ["KDA406"]),
+    (TRITON_REPLAY, replay(dt_bias=tensor(8, 64), a=tensor(4, 8, 64), is_kda=True, write_pos=tensor(4, strides=(2,), dtype="int32")), ["KDA406"]),
     (REPLAY, replay(write_pos=tensor(4, dtype="int32", values=(0, 1, 5, 6))), ["KDA406"]),
     # KDA501
     (FLA, {"unknown_keywords": ("cu_seqlen",)}, ["KDA501"]),
@@ -390,6 +398,10 @@ def test_positions_that_drifted(codes: Codes) -> None:
     assert codes("fla.ops.kda.gate.fused_kda_gate", *five[:3], unknown_keywords=("g_bias",)) == ["KDA501"]  # fmt: skip
     assert codes(GYM, *five, None, extra_positional=1) == ["KDA502"]
     assert codes(VERIFY, extra_positional=1) == ["KDA502"]
+
+
+def test_keywords_that_are_read_without_being_declared(codes: Codes) -> None:
+    assert codes(FLA, unknown_keywords=("transpose_state_layout",)) == []
 
 
 def test_one_zero_among_clamped_indices_is_a_slot(codes: Codes) -> None:
