@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -267,8 +267,8 @@ def is_visible(site: Site, sites: list[Site]) -> bool:
     return False
 
 
-def parents_in(tree: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-    stack = [tree]
+def parents_in(body: Sequence[cst.CSTNode]) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    stack = [*body]
     while stack:
         node = stack.pop()
         for child in node.children:
@@ -291,7 +291,7 @@ def sites_of(filename: str, data: bytes) -> list[Site]:
                 continue  # one of several callees, by the path taken
             direct = not scene.chain and scene.module.filename == filename
             if direct and isinstance(scene.node, cst.Call):
-                parents = parents or dict(parents_in(scene.module.tree))
+                parents = parents or dict(parents_in(scene.module.body))
                 site = Site(filename, text, scene, parents)
                 if not flagged & set(range(site.rows[0], site.rows[1] + 1)):
                     sites.setdefault(site.rows, site)

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -1472,12 +1472,11 @@ def _root(f: Flow, name: str, call: kernels.Program, left: int) -> None:
 def program(rng: random.Random, length: int = 6) -> Random:
     """A random program. To be called where the kernels have stand-ins."""
     while True:
-        made = _written(rng, length)
-        try:
+        # A name whose statement was taken back may be meant by a later one.
+        with suppress(KeyError, SyntaxError):
+            made = _written(rng, length)
             compile(made.text, "program.py", "exec")
-        except SyntaxError:  # a nonlocal name whose statement was taken back
-            continue
-        return made
+            return made
 
 
 def _written(rng: random.Random, length: int) -> Random:

@@ -153,7 +153,7 @@ class _Watcher:
     def before(self, interp: Interpreter, statement: cst.CSTNode, state: State) -> None:
         frame = interp.frame
         if not self.lines:
-            nodes = _statements(interp.module.tree.body)
+            nodes = _statements(interp.module.body)
             self.lines = dict(zip(nodes, self.numbers, strict=True))
         self.mark(frame).line = self.lines.get(statement, 0)
         if interp.run.silence or state.muted or not _is_watched(frame):
