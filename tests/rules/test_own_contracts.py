@@ -86,5 +86,10 @@ def test_indices_whose_number_no_argument_tells() -> None:
     @clause(Indices(("slots",)))
     def kernel(q: Float[Tensor, "B T K"], slots: Int[Tensor, "4"]): ...
 
+    @clause(Indices(("slots",)))
+    def single(q: Float[Tensor, "B T K"], slots: Int[Tensor, "1"]): ...
+
+    (found,) = told("KDA401", single, q=tensor(2, 8, 16), slots=tensor(3))
+    assert found.message == "`slots` has 3 slot indices in [3], but there is 1 sequence"
     (found,) = told("KDA401", kernel, q=tensor(2, 8, 16), slots=tensor(3))
     assert found.message == "`slots` has 3 slot indices in [3], but there are 4 sequences"

@@ -134,10 +134,14 @@ RIGHT = [
     (FLA, gated(safe_gate=True, lower_bound=-5.0)),
     (FLA, operands() | {"safe_gate": True}),
     (FLA, operands() | {"chunk_size": 32, "beta": tensor(1, 64, 4)}),
+    (FLA, operands(key=256)),
     (FLA, operands(key=symbol("k", 64, 512))),
+    (FLA, operands() | {"initial_state": tensor(1, 4, 32, 32, tags=frozenset((tags.HEAD_FIRST,)))}),
+    (SIGMOID, {"q": tensor(1, 64, 4, 32), "v": tensor(1, 64, 4, 32), "A_log": tensor(4), "dt_bias": tensor(4)}),
     (RECURRENT, operands() | {"beta": tensor(1, 64, 4, 32)}),
     (GDN, operands() | {"g": tensor(1, 64, 4), "use_gate_in_kernel": True, "A_log": tensor(4), "dt_bias": tensor(4)}),
     (HELION, pool_call()),
+    (HELION, pool_call(initial_state_indices=tensor(1, dtype="int32", values=(0,)))),
     (HELION, pool_call(dt_bias=tensor(4, 32, strides=(1, 4)), A_log=tensor(4))),
     (HELION, pool_call(dt_bias=tensor(4 * 32 + 5), A_log=tensor(9))),
     (HELION, pool_call(g=tensor(1, 80, 4, 32), beta=tensor(1, 70, 4))),
@@ -201,6 +205,7 @@ WRONG = [
     (HELION, pool_call(**ROWS, initial_state_indices=tensor(2, dtype="int32")) | CU | {"g": tensor(2, 60, 4, 32)}, ["KDA001"]),
     # KDA002
     (FLA, operands() | {"g": tensor(1, 64, 4, 32, tags=frozenset((tags.BATCH_CUT,)))} | {"cu_seqlens": SOMETHING}, ["KDA002"]),
+    (CONV, {"x": TensorFacts(tags=frozenset((tags.BATCH_CUT,)))}, ["KDA002"]),
     # KDA004
     (CONV, {"x": tensor(1, 32, 16), "mask": tensor(1, 32), "cu_seqlens": offsets(0, 32)}, ["KDA004"]),
     # KDA101
@@ -208,7 +213,7 @@ WRONG = [
     (TRITON, pool_call(A_log=tensor(4, strides=(3,)), dt_bias=tensor(128)), ["KDA101"]),
     (TRITON, pool_call(A_log=tensor(4), dt_bias=TensorFacts(dense=False)), ["KDA101"]),
     (PACKED, packed(dt_bias=tensor(512, strides=(0,))), ["KDA101"]),
-    (SIGMOID, {"dt_bias": tensor(4, symbol("n") - 1, strides=(0, 1)), "is_kda": True}, ["KDA101"]),
+    (SIGMOID, {"dt_bias": tensor(2, symbol("n") - 1, strides=(0, 1)), "is_kda": True}, ["KDA101"]),
     (SIGMOID, {"A_log": tensor(8, strides=(3,)), "is_kda": True}, ["KDA101"]),
     (FLASH, flash(dt_bias=tensor(4, 128, strides=(1, 4), dtype="float32", device="cuda")), ["KDA101"]),
     (TRITON_REPLAY, replay(is_kda=True, a=tensor(4, 8, 64), dt_bias=tensor(8, 64, strides=(0, 1))), ["KDA101"]),
@@ -237,6 +242,7 @@ WRONG = [
     (FLA, operands() | {"A_log": tensor(4), "dt_bias": tensor(128)}, ["KDA105"]),
     (FLA, operands() | {"A_log": UNKNOWN}, ["KDA105"]),
     (FLA, operands() | {"A_log": 0.5}, ["KDA105"]),
+    (FLA, operands() | {"dt_bias": tensor(100)}, ["KDA105"]),
     (HELION, pool_call(dt_bias=tensor(128)), ["KDA105"]),
     (TRITON, pool_call(dt_bias=tensor(128, strides=(2,))), ["KDA105"]),
     # KDA106
@@ -266,6 +272,8 @@ WRONG = [
     (FLA, operands() | {"v": tensor(2, 64, 4, 32), "cu_seqlens": UNKNOWN}, ["KDA203"]),
     (FLASH, flash(out=tensor(2, 32, 4, 128, dtype="bfloat16", device="cuda")), ["KDA203"]),
     (HELION, pool_call(g=tensor(1, 63, 4, 32)), ["KDA203"]),
+    (HELION, pool_call(g=tensor(2, 60, 4, 32)), ["KDA203"]),
+    (PACKED, {"initial_state": tensor(16, 8, 48, 96)}, ["KDA203"]),
     (PACKED, {"out": tensor(4, 1, 8, 0)}, ["KDA203"]),
     (PACKED, {"out": tensor(4, 1, 8, 48)}, ["KDA203"]),
     (HELION, pool_call(g=tensor(1, 1, 4, 32)), ["KDA203"]),
@@ -283,6 +291,7 @@ WRONG = [
     (PACKED, packed(mixed_qkv=tensor(4, 768, device="cuda:0"), ssm_state_indices=tensor(4, dtype="int32", device="cuda:1")), ["KDA206"]),
     # KDA301
     (FLA, {"cu_seqlens": offsets(5, 7, 4)}, ["KDA301"]),
+    (FLA, {"cu_seqlens": offsets(5, 7, 9, tags=frozenset(("difference",)))}, ["KDA301"]),
     (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32), "cu_seqlens": tensor(3, dtype="int64", tags=frozenset(("difference",)))}, ["KDA301"]),
     # KDA302
     (FLA, operands() | {"initial_state": tensor(3, 4, 32, 32), "cu_seqlens": offsets(9, 20, 60)}, ["KDA302"]),
