@@ -801,7 +801,17 @@ def _await(interp: Interpreter, node: cst.Await, state: State) -> Value:
 def _yield(interp: Interpreter, node: cst.Yield, state: State) -> Value:
     match node.value:
         case cst.From(item=inner):
-            interp.evaluate(inner, state)
+            given = state.resolve(interp.evaluate(inner, state))
+            match interp.iterate(given, state):
+                case Items(items):
+                    values = items
+                case Repeated() as sequence:
+                    values = (element_of(sequence),)
+                case _:
+                    values = (UNKNOWN,)
+            for value in values:
+                interp.yielded(value, state)
+            interp.let_change(given, state)
         case None:
             interp.yielded(NONE, state)
         case inner:

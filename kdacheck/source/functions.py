@@ -12,7 +12,14 @@ from kdacheck.facts import Dim, Literal, Unknown
 from kdacheck.facts.dims import serial
 from kdacheck.source import contracted, statements
 from kdacheck.source.frames import MAX_DEPTH, Frame
-from kdacheck.source.module import Definition, defaults_to_none, dotted, harmless, suite
+from kdacheck.source.module import (
+    Definition,
+    defaults_to_none,
+    dotted,
+    harmless,
+    suite,
+    yields,
+)
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial
 from kdacheck.source.state import (
     State,
@@ -156,6 +163,8 @@ def _follow(
         if target.is_lambda:
             assert isinstance(target.body, cst.BaseExpression)
             value = interp.evaluate(target.body, inner)
+            if interp.module.has_yield and yields(target.body):
+                return UNKNOWN
             frame.returns.append((inner.resolve(value), inner))
             return _finish(interp, frame, state)
         end = statements.run_suite(interp, suite(target.body), inner)
@@ -164,11 +173,11 @@ def _follow(
         interp.run.chain.pop()
     if end is not None:
         frame.returns.append((Literal(None), end))
-    if frame.yields:
+    if definition is not None and interp.module.has_yield and definition.is_generator:
         state.suffer(inner.log[frame.changes_before :])
-        if definition is not None and _is_fixture(definition):
+        if frame.yields and _is_fixture(definition):
             return any_of(frame.yields)
-        return repeated(frame.yields, "generator", since)
+        return repeated(frame.yields or [UNKNOWN], "generator", since)
     value = _finish(interp, frame, state)
     if definition is not None and any("cache" in d for d in definition.decorators):
         # one object is handed to all callers

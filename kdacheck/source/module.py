@@ -130,6 +130,10 @@ class Definition:
         return f"{self.owner.qualified}.{self.name}" if self.owner is not None else self.name
 
     @cached_property
+    def is_generator(self) -> bool:
+        return not self.is_class and yields(self.node.body)
+
+    @cached_property
     def decorators(self) -> list[str]:
         """The decorators as dotted text, calls without their arguments."""
         return [dotted(d.decorator) for d in self.node.decorators]
@@ -195,6 +199,18 @@ HARMLESS = frozenset(
 )
 
 
+def yields(node: cst.CSTNode) -> bool:
+    """Whether a call of what has this body makes a generator, whatever it returns."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, cst.Yield):
+            return True
+        if not isinstance(here, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            stack.extend(here.children)
+    return False
+
+
 def harmless(name: str) -> bool:
     return name.rpartition(".")[2] in HARMLESS or ".mark." in f".{name}."
 
@@ -251,6 +267,10 @@ class Module:
             else:
                 for block in blocks(statement):
                     self._number(block, owner)
+
+    @cached_property
+    def has_yield(self) -> bool:
+        return any("yield" in piece.text for piece in self.pieces)
 
     @cached_property
     def constructors(self) -> frozenset[int]:

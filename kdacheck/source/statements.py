@@ -146,9 +146,11 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         for one in left.values:
             if isinstance(one, Table) or (isinstance(one, Items) and one.kind == "list"):
                 state.rename(one, forgotten(one))
-    if isinstance(left, TensorFacts):
+    ways = left.values if isinstance(left, AnyOf) else (left,)
+    if any(isinstance(way, (TensorFacts, Unknown)) for way in ways):
         # In place: shape and layout stay, contents change, in every view of the memory.
         state.forget_contents()
+    if isinstance(left, TensorFacts):
         return state
     if isinstance(left, Items) and left.kind == "list":
         more = interp.iterate(right, state)
