@@ -4,17 +4,12 @@ finds: nothing
 """
 
 import torch
-from elsewhere import chance
 from fla.ops.kda import chunk_kda
 
 
 def root0(flag, n, opt, xs, x, options):
     cu_seqlens = torch.tensor([0, 4])
-    other = torch.rand(4, 3, 1, 1)
-    picked = other if chance() else cu_seqlens
+    picked = opt if flag else cu_seqlens
     picked += 1
-    options["a"] = cu_seqlens
-    some = options.get("q", cu_seqlens)
-    some += 1
     q = torch.zeros(1, 4, 2, 8)
     return chunk_kda(q, q, q, q, q[..., 0], cu_seqlens=cu_seqlens)
