@@ -551,15 +551,33 @@ def any_of(values: Iterable[Value]) -> Value:
         else:
             kept.append(value)
             if len(kept) > MAX_ALTERNATIVES:
-                return Unknown(not_none=all(map(_certain, values)))
+                return _one_unknown(values)
     if not kept:
         return Unknown()
     if len(kept) == 1:
         return kept[0]
-    bare = [v for v in kept if isinstance(v, Unknown) and not v.handle]
-    if bare:
-        return Unknown(not_none=all(_certain(v) for v in kept))
+    if any(isinstance(v, Unknown) and not v.handle for v in kept):
+        return _one_unknown(kept)
     return AnyOf(tuple(kept))
+
+
+def _one_unknown(values: Sequence[Value]) -> Value:
+    """One of values of which nothing is known; lists, dicts and objects stay told apart, for they may change by that name."""
+    unknown = Unknown(not_none=all(map(_certain, values)))
+    changing = {id(v): v for v in values if _may_change(v)}
+    if not 0 < len(changing) <= MAX_ALTERNATIVES:
+        return unknown
+    return AnyOf((unknown, *changing.values()))
+
+
+def _may_change(value: Value) -> bool:
+    match value:
+        case Items(kind=kind) | Repeated(kind=kind):
+            return kind not in ("tuple", "generator")
+        case Code(kind=kind):
+            return kind == "instance"
+        case _:
+            return isinstance(value, Table)
 
 
 def _certain(value: Value) -> bool:

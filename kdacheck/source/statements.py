@@ -695,17 +695,21 @@ def _names_a_failure(node: cst.BaseExpression) -> bool:
 
 def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
     interp.evaluate(node.subject, state)
-    result: State | None = state.copy()
+    result: State | None = None
+    unmatched: State | None = state.copy()
     for case in node.cases:
-        inner = state.copy()
+        if unmatched is None:
+            break
+        inner: State | None = unmatched.copy()
         inner.certain = False
         _bind_pattern(interp, case.pattern, inner)
         if case.guard is not None:
-            held = narrowing.split(interp, case.guard, inner)[0]
-            if held is None:
-                continue
-            inner = held
-        result = join(result, run_suite(interp, suite(case.body), inner))
+            # what the guard binds and changes stays, held or not
+            inner, refused = narrowing.split(interp, case.guard, inner)
+            unmatched = join(unmatched, refused)
+        if inner is not None:
+            result = join(result, run_suite(interp, suite(case.body), inner))
+    result = join(result, unmatched)
     if result is not None:
         result.certain = _is_certain_again(interp, node, state.certain)
     return result
