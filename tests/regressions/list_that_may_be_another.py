@@ -4,21 +4,22 @@ finds: nothing
 """
 
 import torch
-from elsewhere import handed
+from elsewhere import chance
 from fla.ops.kda import chunk_kda
 
 
+def made(a):
+    return {"q": a, "a": a}
+
+
 def root0(flag, n, opt, xs, x, options):
-    theirs = handed(xs)
-    mine = [torch.zeros(2), torch.zeros(3)]
-    some = mine if flag else theirs
-    some.insert(0, x)
-    table = {"q": torch.zeros(2)}
-    if flag:
-        options = table
+    table = made(torch.zeros(3))
+    if chance() or []:
+        other = options
     else:
-        options.update(a=opt)
-    options["q"] = x
+        other = table
+    options.update(a=opt)
+    other.update(options)
+    print(table)
     q = torch.zeros(1, 4, 2, 8)
-    print(mine, table)
     return chunk_kda(q, q, q, q, q[..., 0])
