@@ -262,7 +262,7 @@ def _index(interp: Interpreter, elements: Sequence[cst.SubscriptElement], state:
                         return UNKNOWN
                     parts.extend(spread.items)
                 else:
-                    parts.append(interp.as_integer(part))
+                    parts.append(part)
             case cst.Slice(lower=lower, upper=upper, step=step):
                 bounds = [
                     NONE
