@@ -47,7 +47,7 @@ from benchmarks import results  # noqa: E402
 TESTS = ("tests/rules", "tests/facts", "tests/contracts/test_unification.py")
 FOLDERS = (("rules", "kdacheck.rules"), ("kdacheck/facts", "kdacheck.facts"))
 BAR = 0.85
-#: Seconds and bytes over which a changed program counts as one that hangs, which is noticed as well.
+#: Seconds of processor time and bytes over which a changed program counts as one that hangs, which is noticed as well.
 SECONDS, BYTES = 60, 8 << 30
 
 #: (module, text of the line, change) -> why nobody could see it.
@@ -279,7 +279,7 @@ def _forked(passes: Callable[[], bool]) -> bool:
     """Whether that holds in a copy of this process, which may neither hang nor print."""
     child = os.fork()
     if not child:
-        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
         code = 1
         with contextlib.suppress(BaseException):
@@ -471,17 +471,20 @@ def main() -> int:
     )
     options = parser.parse_args()
     os.chdir(ROOT)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a run in the background ignores the first
+        signal.signal(number, signal.default_int_handler)
     every = mutants()
     size = min(options.sample or len(every), len(every))
     number, shards = options.shard
     chosen = random.Random(options.seed).sample(every, size)[number - 1 :: shards]
-    warm = Warm()
-    if not warm.passes or not run_tests(None):
-        print("the tests fail as it is")
-        return 2
     tally = Tally()
     start = time.perf_counter()
     try:
+        warm = Warm()
+        if not warm.passes or not run_tests(None):
+            print("the tests fail as it is")
+            return 2
+        start = time.perf_counter()
         measure(chosen, warm, tally, options.show)
         warm.close()
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from kdacheck.facts.dims import (
     divide,
     floor_divide,
     multiply,
+    of_symbol,
     possible_values,
     product,
     serial,
@@ -154,6 +155,7 @@ def test_a_serial_number_parts_earlier_symbols_from_later_ones() -> None:
 
 def test_choices() -> None:
     assert symbol("c", choices={4}) == 4
+    assert of_symbol(SA) == A
     assert possible_values(B) == {2, 5}
     assert possible_values(add(B, 1)) == {3, 6}
     assert possible_values(3) == {3}
