@@ -230,13 +230,8 @@ class State:
         """One of the values, by the path taken; lists and dicts among them stay the objects that they are."""
         values = list(values)
         result = any_of(values)
-        self._relate(result, values)
+        self.kin.extend(_related(result, values))
         return result
-
-    def _relate(self, result: Value, values: Sequence[Value]) -> None:
-        others = [v for v in values if v is not result and _is_changeable(v)]
-        if others and _is_changeable(result) and len({id(v) for v in values}) > 1:
-            self.kin.append((result, *others))
 
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
@@ -702,6 +697,16 @@ def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
     )
 
 
+def _related(result: Value, values: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
+    """Which of the objects that a value may be may be one of those that it came of."""
+    before = {id(v): v for value in values for v in alternatives(value) if _is_changeable(v)}
+    after = {id(v): v for v in alternatives(result) if _is_changeable(v)}
+    merged = [v for key, v in before.items() if key not in after]
+    for key, one in after.items():
+        if merged:
+            yield (one, *merged) if key in before else (one, *before.values())
+
+
 def join(a: State | None, b: State | None) -> State | None:
     """What is known where two paths meet; a path that never arrives adds nothing."""
     if a is None or b is None:
@@ -720,8 +725,7 @@ def join(a: State | None, b: State | None) -> State | None:
             pair = id(left), id(right)
             if pair not in joined:
                 joined[pair] = any_of((a.resolve(left), b.resolve(right)))
-                if _is_changeable(joined[pair]):
-                    kin.append((joined[pair], left, right))
+                kin.extend(_related(joined[pair], (left, right)))
             names[key] = joined[pair]
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.
