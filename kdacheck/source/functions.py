@@ -56,7 +56,7 @@ def let_change(interp: Interpreter, value: Value, state: State) -> None:
             for item in (*entries.values(), *maybe.values()):
                 let_change(interp, item, state)
         case Items(items, kind):
-            if kind == "list":
+            if kind in ("list", "generator"):
                 state.rename(value, forgotten(value))
             for item in items:
                 let_change(interp, item, state)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from kdacheck.facts import Dim, Integer, Literal, TensorFacts
-from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, symbol
+from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, serial, symbol
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Arguments, Partial
 from kdacheck.source.state import State, any_of, opaque, repeated
@@ -72,6 +72,8 @@ def function(
     handler = _FUNCTIONS.get(path)
     if handler is None:
         return SOMETHING if path.startswith("builtins.") and path[9:] in _PURE else None
+    if arguments.open_positional and path != "functools.partial":
+        return None
     return handler(interp, arguments, node, state)
 
 
@@ -143,12 +145,20 @@ def _range(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
             return SOMETHING
         if len(numbers) <= 4096:
             return Items(tuple(Literal(i) for i in numbers), "range")
+    since = serial()
     low: int | None = 0
     if len(dims) >= 2:
         low = bounds(dims[0])[0] if dims[0] is not None else None
     if len(dims) == 3 and not (dims[2] is not None and at_least(dims[2], 1)):
         low = None
-    return Repeated(Integer(symbol("i", low)), "range")
+    return Repeated(Integer(symbol("i", low)), "range", since)
+
+
+_KINDS = {
+    **dict.fromkeys(("list", "sorted"), "list"),
+    **dict.fromkeys(("set", "frozenset"), "set"),
+    **dict.fromkeys(("iter", "reversed"), "generator"),
+}
 
 
 def _sequence(
@@ -156,7 +166,7 @@ def _sequence(
 ) -> Value:
     from kdacheck.source.expressions import as_set
 
-    kind = "list" if name in ("list", "sorted") else "set" if "set" in name else "tuple"
+    kind = _KINDS.get(name, "tuple")
     if not arguments.positional:
         return Items((), kind)
     first = _first(arguments)
@@ -174,7 +184,7 @@ def _sequence(
                 return Items(tuple(map(Literal, sorted(numbers))), kind)
             return repeated(spread.items, kind) if spread.items else Items((), kind)
         return as_set(spread.items) if kind == "set" else Items(spread.items, kind)
-    return Repeated(spread.element if isinstance(spread, Repeated) else UNKNOWN, kind)
+    return replace(spread, kind=kind) if isinstance(spread, Repeated) else Repeated(UNKNOWN, kind)
 
 
 for _name in ("tuple", "list", "set", "frozenset", "iter", "sorted", "reversed"):
@@ -212,9 +222,15 @@ def _zip(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
     columns = [interp.iterate(v, state) for v in arguments.values()]
     if columns and all(isinstance(c, Items) for c in columns):
         rows = zip(*(c.items for c in columns if isinstance(c, Items)), strict=False)
-        return Items(tuple(Items(tuple(row)) for row in rows), "list")
+        return Items(tuple(Items(tuple(row)) for row in rows), "generator")
+    since = _since(columns)
     elements = [_cover(c) for c in columns]
-    return Repeated(Items(tuple(elements)), "list")
+    return Repeated(Items(tuple(elements)), "generator", since)
+
+
+def _since(columns: Sequence[Value]) -> int:
+    """The serial after which symbols in what covers the columns are other numbers in each row."""
+    return min([serial(), *(c.since for c in columns if isinstance(c, Repeated))])
 
 
 def _cover(column: Value) -> Value:
@@ -228,12 +244,17 @@ def _cover(column: Value) -> Value:
 @_register("builtins.enumerate")
 def _enumerate(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     column = interp.iterate(_first(arguments), state)
-    start = arguments.positional[1].value if len(arguments.positional) > 1 else Literal(0)
+    given = [*arguments.positional[1:], *arguments.keywords.values()]
+    start = given[0].value if given else Literal(0)
     if isinstance(column, Items) and isinstance(start, Literal) and type(start.value) is int:
         return Items(
-            tuple(Items((Literal(start.value + i), v)) for i, v in enumerate(column.items)), "list"
+            tuple(Items((Literal(start.value + i), v)) for i, v in enumerate(column.items)),
+            "generator",
         )
-    return Repeated(Items((Integer(symbol("i")), _cover(column))), "list")
+    since = _since([column])
+    first = as_dim(start)
+    low = None if first is None else bounds(first)[0]
+    return Repeated(Items((Integer(symbol("i", low)), _cover(column))), "generator", since)
 
 
 @_register("builtins.map")
@@ -254,8 +275,9 @@ def _map(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
             ),
             "generator",
         )
+    since = _since(columns)
     covers = [Argument(_cover(c)) for c in columns]
-    return Repeated(dispatch(interp, callee, Arguments(covers), node, state), "generator")
+    return Repeated(dispatch(interp, callee, Arguments(covers), node, state), "generator", since)
 
 
 @_register("builtins.sum", "math.fsum")
@@ -300,7 +322,7 @@ def _accumulate(
         or len(arguments.positional) > 1
         or "func" in arguments.keywords
     ):
-        return Repeated(UNKNOWN, "list")
+        return Repeated(UNKNOWN, "generator")
     sums: list[Value] = []
     total: Dim = 0
     initial = arguments.keywords.get("initial")
@@ -309,16 +331,16 @@ def _accumulate(
     ):
         start = as_dim(initial.value)
         if start is None:
-            return Repeated(UNKNOWN, "list")
+            return Repeated(UNKNOWN, "generator")
         total = start
         sums.append(from_dim(start))
     for item in column.items:
         dim = as_dim(interp.as_integer(item))
         if dim is None:
-            return Repeated(UNKNOWN, "list")
+            return Repeated(UNKNOWN, "generator")
         total = add(total, dim)
         sums.append(from_dim(total))
-    return Items(tuple(sums), "list")
+    return Items(tuple(sums), "generator")
 
 
 @_register("itertools.chain")
@@ -327,9 +349,9 @@ def _chain(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: 
     for value in arguments.values():
         column = interp.iterate(value, state)
         if not isinstance(column, Items):
-            return Repeated(UNKNOWN, "list")
+            return Repeated(UNKNOWN, "generator")
         items.extend(column.items)
-    return Items(tuple(items), "list")
+    return Items(tuple(items), "generator")
 
 
 def _extreme(
@@ -508,6 +530,8 @@ def method(
     interp: Interpreter, receiver: Value, name: str, arguments: Arguments, state: State
 ) -> Value | None:
     """A method of a dict, list, tuple or str, None where it is not one we know."""
+    if arguments.open_positional:
+        return None
     match receiver:
         case Table():
             return _table_method(interp, receiver, name, arguments, state)
