@@ -16,6 +16,8 @@ from kdacheck.source.torch_views import expanded, permuted, reshaped
 from kdacheck.source.values import Items, Repeated, Unknown, Value
 
 ELLIPSIS = "..."
+#: `(...)`: the axes of the ellipsis as one.
+JOINED = "(...)"
 
 #: A side of a pattern: groups of axis names; a name made of digits is a literal size.
 Side = tuple[tuple[str, ...], ...]
@@ -40,7 +42,7 @@ def _parse_side(text: str) -> Side:
         elif word == ")":
             if inside is None:
                 raise GiveUpError
-            groups.append(tuple(inside))
+            groups.append((JOINED,) if inside == [ELLIPSIS] else tuple(inside))
             inside = None
         elif word != ELLIPSIS and not word.isdigit() and not word.isidentifier():
             raise GiveUpError
@@ -79,6 +81,8 @@ def _axes(side: Side, extra: Sequence[str]) -> list[tuple[str, ...]]:
     for group in side:
         if group == (ELLIPSIS,):
             out.extend((name,) for name in extra)
+        elif group == (JOINED,):
+            out.append(tuple(extra))
         elif ELLIPSIS in group:
             at = group.index(ELLIPSIS)
             out.append((*group[:at], *extra, *group[at + 1 :]))
@@ -139,10 +143,11 @@ def _plan(value: Value, text: str, given: Mapping[str, Value]) -> _Plan:
         if tensor.shape is None:
             raise _UnknownRankError
         count = len(tensor.shape) - (len(pattern.left) - 1)
-        if count < 0 or any(ELLIPSIS in group and len(group) > 1 for group in pattern.left):
+        alone = all(len(group) == 1 for group in pattern.left if ELLIPSIS in group)
+        if count < 0 or not alone or JOINED in _names(pattern.left):
             raise GiveUpError
         extra = [f"...{index}" for index in range(count)]
-    elif ELLIPSIS in _names(pattern.right):
+    elif {ELLIPSIS, JOINED} & {*_names(pattern.left), *_names(pattern.right)}:
         raise GiveUpError
     groups = _literals(_axes(pattern.left, extra), sizes)
     if tensor.shape is None:
