@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdacheck.facts import Dim, Integer, Literal, TensorFacts, contiguous_strides
+from kdacheck.facts import Dim, Integer, Literal, Number, TensorFacts, contiguous_strides
 from kdacheck.facts.dims import divide, symbol
 from kdacheck.source import torch_layout as layout
 from kdacheck.source.torch_arguments import (
@@ -26,7 +26,7 @@ from kdacheck.source.torch_arguments import (
 )
 from kdacheck.source.torch_dtypes import Dtypes, fits, is_complex, is_float, over
 from kdacheck.source.torch_registry import GiveUpError, function, method
-from kdacheck.source.values import NONE, Device, DType, Items, Unknown, Value
+from kdacheck.source.values import NONE, AnyOf, Device, DType, Items, Unknown, Value
 
 _INT64: Dtypes = frozenset(("int64",))
 
@@ -311,24 +311,34 @@ def empty_strided(
     )
 
 
-def _nested(data: Value) -> tuple[Shape, list[Value]]:
-    """The shape and the leaves of nested lists."""
+def _nested(data: Value) -> tuple[Shape, list[Value], bool]:
+    """The shape and the leaves of nested lists, and whether there are no further axes."""
     items = sequence_of(data)
     if items is None:
         if not isinstance(data, Literal | Integer):
             raise GiveUpError
-        return (), [data]
+        return (), [data], True
     if not items:
-        return (0,), []
+        return (0,), [], True
     if not any(isinstance(item, Items) for item in items):
-        # A list of scalars, some of which may be unknown.
         if any(isinstance(item, DType) for item in items):
             raise GiveUpError
-        return (len(items),), list(items)
+        # What is unknown may be a list; beside a number it is a number.
+        return (len(items),), list(items), any(map(_is_scalar, items))
     parts = [_nested(item) for item in items]
-    if any(shape != parts[0][0] for shape, _ in parts):
+    longest = max((shape for shape, _, _ in parts), key=len)
+    if any(shape != (longest if whole else longest[: len(shape)]) for shape, _, whole in parts):
         raise GiveUpError
-    return (len(items), *parts[0][0]), [leaf for _, leaves in parts for leaf in leaves]
+    leaves = [leaf for _, inner, _ in parts for leaf in inner]
+    return (len(items), *longest), leaves, any(whole for _, _, whole in parts)
+
+
+def _is_scalar(item: Value) -> bool:
+    if isinstance(item, AnyOf):
+        return all(map(_is_scalar, item.values))
+    return isinstance(item, Literal | Integer | Number) or (
+        isinstance(item, TensorFacts) and item.shape == ()
+    )
 
 
 def _inferred(leaves: Sequence[Value]) -> Dtypes:
@@ -364,7 +374,15 @@ def tensor(
         ):
             return fresh((len(data.items),), dtypes, where)
         return build(None, dtypes=dtypes, device=where)
-    shape, leaves = _nested(data)
+    shape, leaves, complete = _nested(data)
+    if not complete:
+        return build(
+            None,
+            dense=True,
+            dtypes=dtypes_of(dtype, None),
+            device=device_of(device, Defaults.device),
+            partial=dict(enumerate(shape)),
+        )
     numbers = [number_of(leaf) for leaf in leaves]
     values = None
     if len(shape) <= 1 and all(number is not None for number in numbers):
