@@ -134,7 +134,7 @@ def _basic_of_unknown_rank(tensor: TensorFacts, items: Sequence[Value]) -> Tenso
     if not changes:
         return result
     if all(map(_is_new_axis, changes)) and len(changes) == len(back):
-        return result
+        return renewed(result, None, partial=dict(result.partial), dense=result.dense)
     limit = max(result.partial, default=-1) + 1 - tail
     return renewed(
         result,
