@@ -378,11 +378,14 @@ def take_along_dim(input: TensorFacts, indices: Value, dim: Value = NONE) -> Val
     return build(shape, dtypes=input.dtypes, device=input.device)
 
 
-@operation("masked_select", "take")
-def masked_select(input: TensorFacts, mask: Value = NONE, index: Value = NONE) -> Value:
-    return build(
-        (symbol("?"),) if index == NONE else None, dtypes=input.dtypes, device=input.device
-    )
+@operation("masked_select")
+def masked_select(input: TensorFacts, mask: Value) -> Value:
+    return build((symbol("?"),), dtypes=input.dtypes, device=input.device)
+
+
+@operation("take")
+def take(input: TensorFacts, index: Value) -> Value:
+    return build(tensor_of(index).shape, dtypes=input.dtypes, device=input.device)
 
 
 @operation("masked_scatter", "scatter", "scatter_add", "index_add", "index_copy", "index_fill")
