@@ -77,7 +77,10 @@ def reshaped(tensor: TensorFacts, shape: Shape) -> TensorFacts:
 def view(input: TensorFacts, *size: Value) -> Value:
     if len(size) == 1 and isinstance(size[0], DType):
         return _bit_cast(input, size[0].name)
-    return _reshaped(input, sizes_of(size), copies=False)
+    sizes = sizes_of(size)
+    result = _reshaped(input, sizes, copies=False)
+    # What is given may be a dtype.
+    return result if sizes is not None else result.with_(dtypes=None)
 
 
 def _bit_cast(tensor: TensorFacts, name: str | None) -> TensorFacts:
@@ -350,7 +353,7 @@ def squeeze(input: TensorFacts, dim: Value = NONE) -> Value:
                 partial = {a: s for a, s in input.partial.items() if a < axis}
         return renewed(input, None, partial=partial, dense=input.dense)
     rank = len(input.shape)
-    axes = range(rank) if dim == NONE else axes_of(dim, rank)
+    axes = range(rank) if dim == NONE else sorted(axes_of(dim, rank))
     if rank == 0:
         return input
     gone = []
