@@ -575,7 +575,11 @@ def _changes(definitions: Sequence[_Definition]) -> Changes:
             own.setdefault(name, set()).add(definition.number)
     return Changes(
         rebound={d.number: frozenset(d.declared) for d in functions if d.declared},
-        in_place={d.number: frozenset(d.changed) for d in functions if d.changed},
+        in_place={
+            d.number: frozenset(changed)
+            for d in functions
+            if (changed := d.changed | d.augmented - d.counted)
+        },
         touched={
             d.number: frozenset(d.changed - d.bound) for d in functions if d.changed - d.bound
         },

@@ -30,6 +30,7 @@ from kdacheck.facts.dims import (
 )
 from kdacheck.source import limits
 from kdacheck.source.integers import as_dim
+from kdacheck.source.kin import Kin
 from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value, parts_of
 
 #: More alternatives than this are forgotten.
@@ -56,6 +57,8 @@ class Sizes:
     def __init__(self) -> None:
         self._sizes: dict[int, dict[int, Dim]] = {}
         self._numbers: dict[int, Dim] = {}
+        #: Handles of objects that may be lists: their length was asked for before any size.
+        self._counted: set[int] = set()
 
     def of(self, handle: int, axis: int, name: str) -> Dim:
         sizes = self._sizes.setdefault(handle, {})
@@ -76,6 +79,14 @@ class Sizes:
     def set_number(self, handle: int, dim: Dim) -> None:
         self._numbers[handle] = dim
 
+    def length(self, handle: int, name: str) -> Dim:
+        """The length of an object: the size of its first axis, but after the first look it may have another."""
+        if handle in self._counted:
+            return symbol("len")
+        if 0 not in self._sizes.get(handle, {}):
+            self._counted.add(handle)
+        return self.of(handle, 0, name)
+
     def known(self, handle: int) -> Mapping[int, Dim]:
         """The axes of a handle that were asked for."""
         return self._sizes.get(handle, {})
@@ -89,7 +100,7 @@ class State:
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
     a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
     of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
-    kin: lists and dicts that may be one object, the first of them standing for either of the others.
+    kin: which lists and dicts may be one object, shared with all copies.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -100,7 +111,7 @@ class State:
     log: list[Effect] = field(default_factory=list)
     certain: bool = True
     outer: Mapping[str, Value] = field(default_factory=dict)
-    kin: list[tuple[Value, ...]] = field(default_factory=list)
+    kin: Kin = field(default_factory=Kin)
 
     def copy(self) -> State:
         limits.spend(1 + len(self.names) // 8)
@@ -191,7 +202,7 @@ class State:
         """Give every name of an object its new value: the object was changed in place."""
         if isinstance(old, Unknown) and not old.handle:
             return  # no object of its own: it stands for many
-        others = self._kin_of(old)
+        others = self.kin.of(old)
         self._rename(old, new)
         if not others:
             return
@@ -207,31 +218,21 @@ class State:
         limits.spend(1 + len(self.names) // 4)
         seen: Changed = {}
         for key, value in self.names.items():
-            self.names[key] = _replaced(value, old, new, seen)
-        self._keep_kin(seen)
-
-    def _kin_of(self, value: Value) -> list[Value]:
-        """The objects that may be the same one."""
-        found = [value] if self.kin else []
-        for one in found:
-            for group in self.kin:
-                if any(each is one for each in group):
-                    found += [v for v in group if all(v is not each for each in found)]
-        return found[1:]
-
-    def _keep_kin(self, seen: Changed) -> None:
-        """Follow what may be one object through a change of what is in it."""
-        for group in list(self.kin):
-            fresh = tuple(seen[id(each)][1] if id(each) in seen else each for each in group)
-            if any(a is not b for a, b in zip(group, fresh, strict=True)):
-                self.kin.append(fresh)
+            self.names[key] = replaced = _replaced(value, old, new, seen)
+            if replaced is not value and isinstance(value, AnyOf):
+                self._relate(replaced, (value, new))
+        self.kin.follow(seen)
 
     def either(self, values: Iterable[Value]) -> Value:
         """One of the values, by the path taken; lists and dicts among them stay the objects that they are."""
         values = list(values)
         result = any_of(values)
-        self.kin.extend(_related(result, values))
+        self._relate(result, values)
         return result
+
+    def _relate(self, result: Value, values: Sequence[Value]) -> None:
+        for group in _related(result, values):
+            self.kin.relate(group)
 
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
@@ -247,7 +248,7 @@ class State:
         for key, value in self.names.items():
             if type(value) in _HOLDING:
                 self.names[key] = without_contents(value, seen)
-        self._keep_kin(seen)
+        self.kin.follow(seen)
 
     def forget_tensors(self) -> None:
         """Forget what is known of tensors: one was given another shape in place, and any name may be its name."""
@@ -257,7 +258,7 @@ class State:
         seen: Changed = {}
         for key, value in self.names.items():
             self.names[key] = without_tensors(value, seen)
-        self._keep_kin(seen)
+        self.kin.follow(seen)
 
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object."""
@@ -715,7 +716,7 @@ def join(a: State | None, b: State | None) -> State | None:
     names: dict[Hashable, Value] = {}
     # What two names hold on both paths is one object behind them as well.
     joined: dict[tuple[int, int], Value] = {}
-    kin = a.kin if a.kin is b.kin else list({id(g): g for g in (*a.kin, *b.kin)}.values())
+    kin = a.kin.joined(b.kin)
     for key in (*a.names, *(k for k in b.names if k not in a.names)):
         if key in a.names and key in b.names:
             left, right = a.names[key], b.names[key]
@@ -725,7 +726,8 @@ def join(a: State | None, b: State | None) -> State | None:
             pair = id(left), id(right)
             if pair not in joined:
                 joined[pair] = any_of((a.resolve(left), b.resolve(right)))
-                kin.extend(_related(joined[pair], (left, right)))
+                for group in _related(joined[pair], (left, right)):
+                    kin.relate(group)
             names[key] = joined[pair]
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.

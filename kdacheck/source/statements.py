@@ -29,7 +29,16 @@ from kdacheck.source.module import (
 )
 from kdacheck.source.objects import Function, Instance, function
 from kdacheck.source.select import absolute
-from kdacheck.source.state import State, any_of, element_of, forgotten, join, new_handle, opaque
+from kdacheck.source.state import (
+    State,
+    alternatives,
+    any_of,
+    element_of,
+    forgotten,
+    join,
+    new_handle,
+    opaque,
+)
 from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
@@ -152,6 +161,10 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         state.forget_contents()
     if isinstance(left, TensorFacts):
         return state
+    if any(isinstance(way, TensorFacts) for way in ways):
+        if not all(isinstance(way, TensorFacts) for way in ways):
+            assign(interp, node.target, opaque(), state)
+        return state
     if isinstance(left, Items) and left.kind == "list":
         more = interp.iterate(right, state)
         value: Value = Repeated(UNKNOWN, "list")
@@ -160,6 +173,7 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         state.rename(left, value)
         return state
     if isinstance(left, Unknown):
+        interp.let_change(left, state)
         if isinstance(node.target, (cst.Name, cst.Attribute)):
             assign(interp, node.target, opaque(left.not_none), state)
         return state
@@ -275,11 +289,13 @@ def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
         owner = interp.evaluate(node.target.value, state)
         interp.let_change(owner, state)
     if isinstance(node.target, cst.Subscript):
-        owner = interp.evaluate(node.target.value, state)
-        if isinstance(owner, Table):
-            state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
-        elif isinstance(owner, (Items, Repeated)):
-            state.rename(owner, Repeated(UNKNOWN, "list"))
+        for owner in alternatives(interp.evaluate(node.target.value, state)):
+            if isinstance(owner, Table):
+                state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
+            elif isinstance(owner, (Items, Repeated)):
+                state.rename(owner, Repeated(UNKNOWN, "list"))
+            else:
+                interp.let_change(owner, state)
     return state
 
 
