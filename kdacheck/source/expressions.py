@@ -297,7 +297,10 @@ def subscript(
         case Items(items, kind):
             return _item(items, index, kind)
         case Repeated():
-            return value if isinstance(index, Span) else element_of(value)
+            if isinstance(index, Span):
+                return value
+            found = element_of(value)
+            return any_of((UNKNOWN, found)) if isinstance(index, Unknown) else found
         case Table(entries, opened, maybe):
             if isinstance(index, Literal) and index.value.__hash__ is not None:
                 if index.value in entries:
@@ -367,7 +370,8 @@ def _item(items: tuple[Value, ...], index: Value, kind: str) -> Value:
             except ValueError:
                 return UNKNOWN
         case _:
-            return any_of(items) if items else UNKNOWN
+            # It may be a slice.
+            return any_of((UNKNOWN, *items))
 
 
 def _axis(interp: Interpreter, handle: int, index: Value, state: State) -> Value:
@@ -389,8 +393,10 @@ def _axis(interp: Interpreter, handle: int, index: Value, state: State) -> Value
             if type(low) is int and high is None and low < 0:
                 return Items(tuple(from_dim(interp.size(handle, a, rank)) for a in range(low, 0)))
             return Repeated(SOMETHING)
-        case _:
+        case Integer():
             return Integer(symbol("size"))
+        case _:
+            return SOMETHING
 
 
 def _call(interp: Interpreter, node: cst.Call, state: State) -> Value:
