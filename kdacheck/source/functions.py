@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -373,6 +374,8 @@ def _annotated_fields(cls: Class) -> list[tuple[str, cst.AnnAssign]]:
 
 def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, state: State) -> None:
     queue = list(arguments.positional)
+    if queue and not _fields_in_order(made.cls):
+        queue, arguments = [], replace(arguments, positional=[], open_positional=True)
     dims: dict[str, Dim] = {}
     is_tuple = any(path.rpartition(".")[2] == "NamedTuple" for path in made.cls.outside)
     for name, field in _annotated_fields(made.cls):
@@ -393,6 +396,25 @@ def _fill_record(interp: Interpreter, made: Instance, arguments: Arguments, stat
         if is_tuple and interp.module.changes.assigners(name):
             value = opaque()  # the class has the fields, and one was given something else
         state.names[(made.uid, name)] = value
+
+
+def _fields_in_order(cls: Class) -> bool:
+    """Whether positional arguments of a constructor are the fields as they are written."""
+    calls = [
+        call
+        for each in cls.lineage()
+        for call in (
+            *(decorator.decorator for decorator in each.definition.node.decorators),
+            *(field.value for _, field in _annotated_fields(each)),
+        )
+        if isinstance(call, cst.Call)
+    ]
+    named = {arg.keyword.value for call in calls for arg in call.args if arg.keyword is not None}
+    marked = any(
+        dotted(field.annotation.annotation).rpartition(".")[2] == "KW_ONLY"
+        for _, field in _annotated_fields(cls)
+    )
+    return not marked and not named & {"kw_only", "init"}
 
 
 def _is_fixture(definition: Definition) -> bool:

@@ -298,6 +298,18 @@ class Interpreter:
                 return known[negative]
         return self.run.sizes.of(handle, axis, f"shape[{axis}]")
 
+    def length(self, handle: int, state: State) -> Value:
+        """`len(x)` of an unknown object, the same until something may have changed it."""
+        rank = state.ranks.get(handle)
+        if rank is not None:
+            return expressions.from_dim(state.resolve_dim(self.size(handle, 0, rank)))
+        key = (handle, "__len__")
+        found = state.names.get(key)
+        if found is None:
+            found = Integer(self.run.sizes.length(handle, "shape[0]"))
+            state.names[key] = found
+        return state.resolve(found)
+
     def as_integer(self, value: Value) -> Value:
         """An unknown object used as an int: a symbol that stays the same for the same object."""
         if isinstance(value, Unknown):
@@ -440,7 +452,7 @@ class Interpreter:
                         )
                     )
                 return Repeated(UNKNOWN)
-            case Code(kind="instance", target=Instance() as target) if target.cls.is_record:
+            case Code(kind="instance", target=Instance() as target) if target.cls.is_tuple:
                 names = functions.record_fields(target.cls)
                 return Items(tuple(state.names.get((target.uid, n), UNKNOWN) for n in names))
             case _:

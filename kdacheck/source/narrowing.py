@@ -10,11 +10,11 @@ import libcst as cst
 
 from kdacheck import contracts
 from kdacheck.facts import Dim, Integer, Literal, Poly, Symbol, Unknown
-from kdacheck.facts.dims import add, bounds, multiply, of_symbol, possible_values
+from kdacheck.facts.dims import add, at_least, bounds, multiply, of_symbol, possible_values
 from kdacheck.source import guards
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.module import dotted
-from kdacheck.source.objects import is_none
+from kdacheck.source.objects import Instance, is_none
 from kdacheck.source.state import State, alternatives, any_of, join
 from kdacheck.source.values import AnyOf, Code, DType, External, Items, ShapeOf, Table, Value
 
@@ -42,7 +42,16 @@ def operator_of(node: cst.BaseCompOp) -> str:
 
 def is_code_path(path: str) -> bool:
     """Whether an import path certainly leads to a module, a function or a class: anything else may be None."""
+    if path.startswith(_SETTINGS):
+        return False
     return "." not in path or path in contracts.paths() or path.startswith(("torch.", "builtins."))
+
+
+#: What torch was built with and is told to do: `torch.version.hip` is None, or a text.
+_SETTINGS = (
+    *("torch.version.", "torch.backends.", "torch.distributed.group.", "torch._dynamo.config."),
+    *("torch._inductor.config.", "torch.distributed.GroupMember."),
+)
 
 
 def truth(value: Value) -> bool | None:
@@ -63,6 +72,8 @@ def truth(value: Value) -> bool | None:
             return bool(items)
         case Table(entries, opened, maybe):
             return True if entries else None if opened or maybe else False
+        case Code(kind="instance", target=Instance() as target):
+            return None if target.may_be_false else True
         case Code():
             return True
         case External(path):
@@ -298,7 +309,7 @@ def _split_one(
         and isinstance(b, Literal)
         and operator in ("==", "!=", "is", "is not")
     ):
-        same = a.value == b.value
+        same = a == b if operator in ("is", "is not") else a.value == b.value
         holds = same if operator in ("==", "is") else not same
         return (state, None) if holds else (None, state)
     if isinstance(a, AnyOf) and isinstance(b, Literal) and operator in ("==", "!="):
@@ -462,8 +473,10 @@ def _refine(state: State, x: Dim, operator: str, y: Dim) -> State | None:
         if sym is not None:
             _refine_symbol(state, sym, op, other - offset)
         elif op == "==" and isinstance(one, Poly) and len(one.terms) == 1 and other == 1:
-            for factor in one.terms[0][0]:  # a product of naturals is 1 only if all are
-                _refine_symbol(state, factor, "==", 1)
+            factors, times = one.terms[0]
+            if times == 1 and all(at_least(of_symbol(factor), 0) for factor in factors):
+                for factor in factors:  # a product of naturals is 1 only if all are
+                    _refine_symbol(state, factor, "==", 1)
     if operator == "==" and isinstance(x, Poly) and isinstance(y, Poly):
         a, b = _only_symbol(state.resolve_dim(x)), state.resolve_dim(y)
         if a is not None and isinstance(b, Poly) and a not in {s for m, _ in b.terms for s in m}:

@@ -130,7 +130,16 @@ class Class:
         decorated = any(
             d.rpartition(".")[2] in ("dataclass", "define") for d in self.definition.decorators
         )
-        return decorated or any(path.rpartition(".")[2] == "NamedTuple" for path in self.outside)
+        return decorated or self._is_named_tuple
+
+    @property
+    def _is_named_tuple(self) -> bool:
+        return any(path.rpartition(".")[2] == "NamedTuple" for path in self.outside)
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether its objects are sequences of their fields."""
+        return self._is_named_tuple and self.method("__iter__") is None
 
 
 @dataclass(eq=False)
@@ -143,6 +152,14 @@ class Instance:
     cls: Class
     exact: bool = True
     uid: tuple[str, int] = field(default_factory=lambda: ("self", next(_serial)))
+
+    @property
+    def may_be_false(self) -> bool:
+        """Whether the object may be false as a condition: it has a say in that, or a length."""
+        cls = self.cls
+        return (
+            not self.exact or cls.may_change_itself or any(map(cls.method, ("__bool__", "__len__")))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from kdacheck.facts import Dim, Integer, Literal, TensorFacts
+from kdacheck.facts import Dim, Integer, Literal, TensorFacts, Unknown
 from kdacheck.facts.dims import add, at_least, bounds, equal, multiply, serial, symbol
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Arguments, Partial
@@ -128,10 +128,9 @@ def _length(interp: Interpreter, value: Value, state: State) -> Value:
             return from_dim(size) if size is not None else Integer(symbol("len"))
         case AnyOf(values):
             return any_of(_length(interp, v, state) for v in values)
+        case Unknown(_, handle) if handle:
+            return interp.length(handle, state)
         case _:
-            if interp.tensor_of(value, state) is not None:
-                handle = getattr(value, "handle", 0)
-                return from_dim(state.resolve_dim(interp.size(handle, 0, state.ranks.get(handle))))
             return Integer(symbol("len"))
 
 
@@ -292,8 +291,15 @@ def _sum(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: St
             if dim is None:
                 return SOMETHING
             total = add(total, dim)
-        return from_dim(total)
+        return _number_of(interp, total, column.items)
     return UNKNOWN
+
+
+def _number_of(interp: Interpreter, number: Dim, values: Sequence[Value]) -> Value:
+    """What comes of values that give this number if they are ints, as those of which nothing is known may not be."""
+    if all(as_dim(value) is not None for value in values):
+        return from_dim(number)
+    return interp.known_number(number)
 
 
 @_register("math.prod", "numpy.prod")
@@ -339,7 +345,7 @@ def _accumulate(
         if dim is None:
             return Repeated(UNKNOWN, "generator")
         total = add(total, dim)
-        sums.append(from_dim(total))
+        sums.append(_number_of(interp, total, column.items))
     return Items(tuple(sums), "generator")
 
 
@@ -373,13 +379,15 @@ def _extreme(
     if len(known) != len(dims):
         return opaque()
     if all(equal(known[0], d) for d in known[1:]):
-        return from_dim(known[0])
+        return _number_of(interp, known[0], values)
     lows, highs = [bounds(d)[0] for d in known], [bounds(d)[1] for d in known]
     if is_max:
         sure = [low for low in lows if low is not None]
-        return Integer(symbol("max", max(sure) if sure else None, _all_known(highs, max)))
-    sure = [high for high in highs if high is not None]
-    return Integer(symbol("min", _all_known(lows, min), min(sure) if sure else None))
+        found = symbol("max", max(sure) if sure else None, _all_known(highs, max))
+    else:
+        sure = [high for high in highs if high is not None]
+        found = symbol("min", _all_known(lows, min), min(sure) if sure else None)
+    return _number_of(interp, found, values)
 
 
 _FUNCTIONS["builtins.min"] = partial(_extreme, False)
