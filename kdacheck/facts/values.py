@@ -15,6 +15,14 @@ class Literal:
 
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        # 1, 1.0 and True are equal, but as operands or indices they are not the same.
+        return (
+            isinstance(other, Literal)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Integer:
