@@ -28,6 +28,16 @@ def _is_index_tensor(item: Value) -> bool:
     return isinstance(item, Items) or (isinstance(item, Literal) and isinstance(item.value, bool))
 
 
+def _are_numbers(items: Items) -> bool:
+    """Whether a list holds numbers or flags: beside a number, what is unknown is one too."""
+    leaves = items.items
+    if any(isinstance(leaf, Items) for leaf in leaves):
+        return False
+    return any(dim_of(leaf) is not None for leaf in leaves) or all(
+        isinstance(leaf, Literal | TensorFacts) for leaf in leaves
+    )
+
+
 def _is_scalar_tensor(item: Value) -> bool:
     """Whether a tensor is taken for an int."""
     return (
@@ -55,6 +65,8 @@ def subscript(tensor: TensorFacts, index: Value) -> Value | None:
         if isinstance(item, Unknown) or not isinstance(
             item, TensorFacts | Items | Literal | Integer | Span
         ):
+            return _after_unknown_item(tensor, items, item)
+        if isinstance(item, Items) and not _are_numbers(item):
             return _after_unknown_item(tensor, items, item)
     if any(map(_is_index_tensor, items)):
         return _advanced(tensor, items)
