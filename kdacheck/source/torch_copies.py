@@ -149,8 +149,7 @@ def to(
         elif isinstance(arg, Unknown) and index == 0:
             # A device, a dtype or a tensor.
             device = device if device != NONE else arg
-            if len(args) == 1:
-                dtype = dtype if dtype != NONE else arg
+            dtype = dtype if dtype != NONE else arg
         elif isinstance(arg, Unknown) and index == 1:
             dtype = arg
         elif isinstance(arg, Unknown):
