@@ -129,7 +129,16 @@ def stack(tensors: Value, dim: Value = ZERO, out: Value = NONE) -> Value:
     return _laid_out(fresh(tuple(shape), dtypes, device).with_(tags=tags), parts)
 
 
-@function("torch.hstack", "torch.column_stack")
+@function("torch.column_stack")
+def column_stack(tensors: Value) -> Value:
+    parts = _parts(tensors)
+    if any(part.shape is None for part in parts):
+        return build(None, dtypes=_joined_dtypes(parts), device=device_of_all(parts))
+    flat = {len(part.shape) < 2 for part in parts if part.shape is not None}
+    return joined([reshaped(p, (-1, 1)) for p in parts] if True in flat else parts, Literal(1))
+
+
+@function("torch.hstack")
 def hstack(tensors: Value) -> Value:
     parts = _parts(tensors)
     if any(part.shape is None for part in parts):
@@ -255,7 +264,7 @@ def repeat_interleave(
     input: TensorFacts, repeats: Value = NONE, dim: Value = NONE, output_size: Value = NONE
 ) -> Value:
     if repeats == NONE:
-        return fresh((symbol("?"),), frozenset(("int64",)), input.device)
+        return fresh((symbol("?"),), input.dtypes, input.device)
     count = dim_of(repeats)
     per_entry = repeats.values if isinstance(repeats, TensorFacts) else None
     shape = input.shape

@@ -320,6 +320,8 @@ def topk(
 @operation("nonzero", "argwhere")
 def nonzero(input: TensorFacts, as_tuple: Value = NONE) -> Value:
     rank = input.rank
+    if as_tuple not in (NONE, Literal(False), Literal(True)):
+        raise GiveUpError
     if as_tuple == Literal(True):
         if rank is None:
             raise GiveUpError
@@ -337,10 +339,20 @@ def bincount(input: TensorFacts, weights: Value = NONE, minlength: Value = NONE)
     return fresh((symbol("?"),), _INT64 if weights == NONE else None, input.device)
 
 
-@operation("unique", "unique_consecutive")
+@operation("unique")
 def unique(
     input: TensorFacts,
     sorted: Value = NONE,
+    return_inverse: Value = NONE,
+    return_counts: Value = NONE,
+    dim: Value = NONE,
+) -> Value:
+    return unique_consecutive(input, return_inverse, return_counts, dim)
+
+
+@operation("unique_consecutive")
+def unique_consecutive(
+    input: TensorFacts,
     return_inverse: Value = NONE,
     return_counts: Value = NONE,
     dim: Value = NONE,
