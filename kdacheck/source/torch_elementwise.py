@@ -309,6 +309,8 @@ def compare(op: str, left: Value, right: Value) -> Value | None:
             return None
         if isinstance(operand, Literal) and not isinstance(operand.value, int | float | complex):
             return None
+        if isinstance(operand, Unknown) and op in ("==", "!=") and not operand.not_none:
+            return None  # beside None, a bool
     result = combined((left, right), _BOOL, computed=promoted((left, right)))
     return result.with_(dtypes=_BOOL)
 
