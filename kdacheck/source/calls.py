@@ -61,7 +61,7 @@ def call(interp: Interpreter, node: cst.Call, state: State) -> Value:
         interp.show_names(state)
         return call_method(interp, receiver, func.attr.value, arguments, node, state)
     if isinstance(func, cst.Name) and func.value == "super":
-        return _super(interp)
+        return _super(interp, node.args, state)
     callee = state.resolve(interp.evaluate(func, state))
     arguments = gather(interp, node.args, state)
     interp.show_names(state)
@@ -312,9 +312,7 @@ def dispatch(
             construct(interp, made, arguments, state, node)
             return Code("instance", made)
         case Code(kind="instance", target=Instance() as target):
-            for name in (
-                ("forward", "__call__") if target.cls.is_torch_module else ("__call__", "forward")
-            ):
+            for name in ("__call__", "forward"):
                 if target.cls.method(name) is not None:
                     return _instance_method(interp, callee, target, name, arguments, node, state)
             return unknown_call(interp, arguments, state)
@@ -328,7 +326,15 @@ def dispatch(
             if result is None:
                 return unknown_call(interp, arguments, state)
             return interp.torch_result(result, source, node, name, state)
-        case Code(kind="nothing", bound=Code(kind="instance", target=Instance() as target)):
+        case Code(
+            kind="nothing", bound=Code(kind="instance", target=Instance() as target) as bound
+        ):
+            if (
+                callee.target == "__call__"
+                and target.cls.is_torch_module
+                and target.cls.method("forward") is not None
+            ):
+                return _instance_method(interp, bound, target, "forward", arguments, node, state)
             if target.cls.may_change_itself:
                 interp.forget_object(target, state)
             return unknown_call(interp, arguments, state)
@@ -512,8 +518,16 @@ _SIZED = frozenset(
 )
 
 
-def _super(interp: Interpreter) -> Value:
+def _super(interp: Interpreter, args: Sequence[cst.Arg], state: State) -> Value:
+    """`super()`, or `super(cls, self)` which may name another class than the one it stands in."""
     frame = interp.frame
     if frame.owner is None or frame.self_value is None:
         return UNKNOWN
-    return Code("super", frame.owner, frame.self_value)
+    if not args:
+        return Code("super", frame.owner, frame.self_value)
+    values = [state.resolve(interp.evaluate(arg.value, state)) for arg in args]
+    match values:
+        case [Code(kind="class", target=Class() as cls), bound] if bound == frame.self_value:
+            return Code("super", cls, bound)
+    interp.let_change(frame.self_value, state)
+    return UNKNOWN

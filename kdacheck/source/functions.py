@@ -128,14 +128,14 @@ def _follow(
         f.definition is definition for f in interp.run.frames
     )
     if recursive or len(interp.run.frames) > MAX_DEPTH or interp.spent:
-        return unknown_call(interp, arguments, state)
+        return _not_followed(interp, arguments, receiver, state)
     if definition is not None:
         node_def = definition.node
         assert isinstance(node_def, cst.FunctionDef)
         if node_def.asynchronous is not None:
-            return unknown_call(interp, arguments, state)
+            return _not_followed(interp, arguments, receiver, state)
         if not all(harmless(d) for d in definition.decorators):
-            return unknown_call(interp, arguments, state)
+            return _not_followed(interp, arguments, receiver, state)
         (interp.called_to_fail if state.muted else interp.called).add(definition)
     frame = interp.new_frame(target.name, _closure(interp, target))
     frame.definition = definition
@@ -185,6 +185,14 @@ def _follow(
         let_change(interp, value, state)
         return forgotten(value) if isinstance(value, (Table, Items, Repeated)) else value
     return value
+
+
+def _not_followed(
+    interp: Interpreter, arguments: Arguments, receiver: Value | None, state: State
+) -> Value:
+    if receiver is not None:
+        let_change(interp, receiver, state)
+    return unknown_call(interp, arguments, state)
 
 
 def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:

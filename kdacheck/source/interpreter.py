@@ -586,12 +586,24 @@ class Interpreter:
         return Code("unbound", function)
 
     def _super_attribute(self, cls: Class, instance: Value, name: str, state: State) -> Value:
-        for base in cls.lineage()[1:]:
-            if name in base.definition.methods:
-                return Code(
-                    "method", self.function_of(base.definition.methods[name], base), instance
-                )
-        return Code("nothing", name, instance)
+        """What comes behind a class: with `self` of a subclass, that may be a class it knows nothing of."""
+        target = instance.target if isinstance(instance, Code) else None
+        kin = {cls: None}
+        if isinstance(target, Instance):
+            kin = {target.cls: None} if cls in target.cls.lineage() else kin
+            if not target.exact:
+                kin.update(dict.fromkeys(self._classes.values()))
+        orders = (each.lineage() for each in kin if cls in each.lineage())
+        found = dict.fromkeys(
+            next((b for b in order[order.index(cls) + 1 :] if name in b.definition.methods), None)
+            for order in orders
+        )
+        return any_of(
+            Code("nothing", name, instance)
+            if base is None
+            else Code("method", self.function_of(base.definition.methods[name], base), instance)
+            for base in found
+        )
 
     def is_written_elsewhere(self, cls: Class, name: str) -> bool:
         """Whether any code but the constructors of the class assigns an attribute of this name."""

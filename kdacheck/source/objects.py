@@ -61,13 +61,17 @@ class Class:
 
     @cached_property
     def _lineage(self) -> tuple[Class, ...]:
-        found: dict[Class, None] = {self: None}
-        for base in self.bases:
-            found.update(dict.fromkeys(base.lineage()))
+        rows = [list(base.lineage()) for base in self.bases] + [list(self.bases)]
+        found: list[Class] = [self]
+        while rows := [row for row in rows if row]:
+            heads = (row[0] for row in rows if all(row[0] not in other[1:] for other in rows))
+            following = next(heads, rows[0][0])
+            found.append(following)
+            rows = [[cls for cls in row if cls is not following] for row in rows]
         return tuple(found)
 
     def lineage(self) -> tuple[Class, ...]:
-        """The class and those of the project that it comes from."""
+        """The class and those of the project that it comes from, in the order in which Python looks them up."""
         return self._lineage
 
     def method(self, name: str) -> tuple[Class, Definition] | None:
