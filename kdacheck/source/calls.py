@@ -13,7 +13,7 @@ from kdacheck import contracts
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import contracted, judge, python_builtins, torch_modules
 from kdacheck.source import torch_semantics as torch
-from kdacheck.source.expressions import subscript
+from kdacheck.source.expressions import is_simple, only_reads, subscript
 from kdacheck.source.functions import construct, expected_to_fail, run_function, unknown_call
 from kdacheck.source.module import EXPECTING, dotted
 from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial, is_none
@@ -58,6 +58,9 @@ def call(interp: Interpreter, node: cst.Call, state: State) -> Value:
     if isinstance(func, cst.Attribute):
         receiver = state.settle(interp.evaluate(func.value, state))
         arguments = gather(interp, node.args, state)
+        if not all(is_simple(arg.value) for arg in node.args) and only_reads(func.value):
+            # what was called for the arguments may have changed it
+            receiver = state.settle(interp.evaluate(func.value, state))
         interp.show_names(state)
         return call_method(interp, receiver, func.attr.value, arguments, node, state)
     if isinstance(func, cst.Name) and func.value == "super":
@@ -70,8 +73,15 @@ def call(interp: Interpreter, node: cst.Call, state: State) -> Value:
 
 def gather(interp: Interpreter, args: Sequence[cst.Arg], state: State) -> Arguments:
     found = Arguments()
-    for arg in args:
-        value = state.settle(interp.evaluate(arg.value, state))
+    values = [state.settle(interp.evaluate(arg.value, state)) for arg in args]
+    simple = [is_simple(arg.value) for arg in args]
+    if not all(simple) and not interp.module.has_walrus:
+        # what is called for one argument may change another
+        values = [
+            state.settle(interp.evaluate(arg.value, state)) if again else value
+            for arg, value, again in zip(args, values, simple, strict=True)
+        ]
+    for arg, value in zip(args, values, strict=True):
         if arg.star == "*":
             spread = interp.iterate(value, state)
             if isinstance(spread, Items):

@@ -15,7 +15,15 @@ from kdacheck.source import annotations, limits, narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
 from kdacheck.source.objects import Function, function, is_none
-from kdacheck.source.state import State, alternatives, any_of, element_of, opaque, repeated
+from kdacheck.source.state import (
+    State,
+    alternatives,
+    any_of,
+    element_of,
+    opaque,
+    repeated,
+    told_apart,
+)
 from kdacheck.source.values import (
     NONE,
     NUMBER,
@@ -230,9 +238,9 @@ def store(table: Table, key: Value, value: Value) -> Table:
         maybe = {k: v for k, v in table.maybe.items() if k != key.value}
         return Table({**table.entries, key.value: value}, table.open, maybe)
     return Table(
-        {k: any_of((v, value)) for k, v in table.entries.items()},
+        {k: told_apart((v, value)) for k, v in table.entries.items()},
         True,
-        {k: any_of((v, value)) for k, v in table.maybe.items()},
+        {k: told_apart((v, value)) for k, v in table.maybe.items()},
     )
 
 
@@ -283,7 +291,7 @@ def subscript(
 ) -> Value:
     match value:
         case AnyOf(values):
-            return any_of(
+            return state.either(
                 subscript(interp, v, index, node, state) for v in values if not is_none(v)
             )
         case TensorFacts():
@@ -295,7 +303,7 @@ def subscript(
                 state,
             )
         case Items(items, kind):
-            return _item(items, index, kind)
+            return state.either(_items_at(items, index, kind))
         case Repeated():
             if isinstance(index, Span):
                 return value
@@ -306,9 +314,8 @@ def subscript(
                 if index.value in entries:
                     return entries[index.value]
                 return maybe.get(index.value, UNKNOWN)
-            if not opened and not maybe and entries:
-                return any_of(entries.values())
-            return UNKNOWN
+            held = (*entries.values(), *maybe.values())
+            return state.either(held if held and not opened and not maybe else (UNKNOWN, *held))
         case ShapeOf(handle):
             return _axis(interp, handle, index, state)
         case Unknown(_, handle) if handle and looks_like_tensor_index(index):
@@ -353,25 +360,26 @@ def looks_like_tensor_index(index: Value) -> bool:
     return isinstance(index, Literal) and (index.value is None or index.value is ...)
 
 
-def _item(items: tuple[Value, ...], index: Value, kind: str) -> Value:
+def _items_at(items: tuple[Value, ...], index: Value, kind: str) -> tuple[Value, ...]:
+    """What may be at an index."""
     match index:
         case Literal(i) if type(i) is int:
-            return items[i] if -len(items) <= i < len(items) else UNKNOWN
+            return (items[i] if -len(items) <= i < len(items) else UNKNOWN,)
         case Integer():
-            return any_of(items) if items else UNKNOWN
+            return items
         case Span(start, stop, step):
             parts: list[Any] = [
                 p.value if isinstance(p, Literal) else ... for p in (start, stop, step)
             ]
             if any(p is ... or not (p is None or type(p) is int) for p in parts):
-                return repeated(items, kind) if items else UNKNOWN
+                return (repeated(items, kind) if items else UNKNOWN,)
             try:
-                return Items(items[slice(*parts)], kind)
+                return (Items(items[slice(*parts)], kind),)
             except ValueError:
-                return UNKNOWN
+                return (UNKNOWN,)
         case _:
             # It may be a slice.
-            return any_of((UNKNOWN, *items))
+            return (UNKNOWN, *items)
 
 
 def _axis(interp: Interpreter, handle: int, index: Value, state: State) -> Value:
@@ -445,6 +453,17 @@ def is_simple(node: cst.CSTNode) -> bool:
             return is_simple(inner)
         case _:
             return False
+
+
+def only_reads(node: cst.CSTNode) -> bool:
+    """Whether an expression may be evaluated again: it names something, or what is in it."""
+    match node:
+        case cst.Subscript(value=inner, slice=[cst.SubscriptElement(slice=cst.Index(value=index))]):
+            return only_reads(inner) and is_simple(index)
+        case cst.Attribute(value=inner):
+            return only_reads(inner)
+        case _:
+            return is_simple(node)
 
 
 def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:

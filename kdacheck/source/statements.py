@@ -12,7 +12,14 @@ import libcst as cst
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.source import boundaries, contracted, guards, judge, managers, narrowing
 from kdacheck.source.annotations import is_annotation
-from kdacheck.source.expressions import arithmetic, is_simple, merge_tables, operator_text, store
+from kdacheck.source.expressions import (
+    arithmetic,
+    is_simple,
+    merge_tables,
+    only_reads,
+    operator_text,
+    store,
+)
 from kdacheck.source.frames import Loop
 from kdacheck.source.module import (
     EXPECTING,
@@ -148,6 +155,8 @@ def _annotated(interp: Interpreter, node: cst.AnnAssign, state: State) -> State:
 def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
     left = state.settle(interp.evaluate(node.target, state))
     right = state.resolve(interp.evaluate(node.value, state))
+    if not is_simple(node.value) and only_reads(node.target):
+        left = state.settle(interp.evaluate(node.target, state))
     if isinstance(left, Table) and isinstance(node.operator, cst.BitOrAssign):
         state.rename(left, merge_tables(left, right))
         return state
@@ -247,14 +256,17 @@ def _unpack(
 def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
     judge.judge_scatter(interp, target, value, state)
     owner = state.settle(interp.evaluate(target.value, state))
+    at: Value = UNKNOWN
+    index = target.slice[0].slice if len(target.slice) == 1 else None
+    if isinstance(owner, (Table, Items)) and isinstance(index, cst.Index):
+        at = state.resolve(interp.evaluate(index.value, state))
+        if not is_simple(index.value) and only_reads(target.value):
+            # what was called for the index may have changed it
+            owner = state.settle(interp.evaluate(target.value, state))
     match owner:
         case Table():
-            index = target.slice[0].slice if len(target.slice) == 1 else None
-            key = interp.evaluate(index.value, state) if isinstance(index, cst.Index) else UNKNOWN
-            state.rename(owner, store(owner, state.resolve(key), value))
+            state.rename(owner, store(owner, at, value))
         case Items(items, kind):
-            index = target.slice[0].slice if len(target.slice) == 1 else None
-            at = interp.evaluate(index.value, state) if isinstance(index, cst.Index) else UNKNOWN
             if (
                 isinstance(at, Literal)
                 and type(at.value) is int
