@@ -506,6 +506,9 @@ class Interpreter:
                 assert facts is not None
                 return Items(tuple(expressions.from_dim(size) for size in facts.shape or ()))
             return ShapeOf(value.handle)
+        if name == "__dict__":
+            state.forget_attributes(value.handle)
+            return opaque(True)
         if name in ("T", "mT", "H", "data", "dtype", "device", "ndim"):
             facts = self.tensor_of(value, state)
             if facts is not None and (
@@ -544,7 +547,7 @@ class Interpreter:
         found = state.names.get(key)
         if found is not None:
             return found
-        if name == "__dict__":
+        if name in ("__dict__", "__setattr__"):
             self.forget_object(instance, state)
             return opaque(True)
         if not instance.exact and self._is_overridden(instance.cls, name):

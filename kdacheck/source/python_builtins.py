@@ -472,7 +472,7 @@ def _getattr(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
     values = arguments.values()
     if len(values) >= 2 and isinstance(values[1], Literal) and isinstance(values[1].value, str):
         found = interp.attribute(values[0], values[1].value, node, state)
-        return any_of((found, values[2])) if len(values) > 2 else found
+        return state.either((found, values[2])) if len(values) > 2 else found
     return UNKNOWN
 
 
@@ -562,12 +562,13 @@ def _table_method(
     known = isinstance(key, Literal) and key.value.__hash__ is not None
     match name:
         case "get" | "pop" | "setdefault":
-            found: Value = UNKNOWN
+            held = (*table.entries.values(), *table.maybe.values())
+            found: Value = state.either((UNKNOWN, default, *held))
             if isinstance(key, Literal) and known:
                 if key.value in table.entries:
                     found = table.entries[key.value]
                 elif key.value in table.maybe:
-                    found = any_of((table.maybe[key.value], default))
+                    found = state.either((table.maybe[key.value], default))
                 elif table.open:
                     found = (
                         interp.memo(("get", Same(table), key.value), state)
@@ -606,10 +607,11 @@ def _table_method(
             return Table(dict(table.entries), table.open, dict(table.maybe))
         case "keys" | "values" | "items" if not table.open and not table.maybe:
             if name == "keys":
-                return Items(tuple(Literal(k) for k in table.entries), "list")
+                return Items(tuple(Literal(k) for k in table.entries), "generator")
             if name == "values":
-                return Items(tuple(table.entries.values()), "list")
-            return Items(tuple(Items((Literal(k), v)) for k, v in table.entries.items()), "list")
+                return Items(tuple(table.entries.values()), "generator")
+            pairs = (Items((Literal(k), v)) for k, v in table.entries.items())
+            return Items(tuple(pairs), "generator")
         case "keys" | "values" | "items":
             return Repeated(UNKNOWN, "list")
         case "clear":

@@ -261,11 +261,26 @@ class State:
         self.kin.follow(seen)
 
     def forget_attributes(self, owner: Hashable) -> None:
-        """Forget the attributes of an unknown object."""
+        """Forget the attributes of an unknown object, and of the objects in them."""
         self.log.append(("attributes", owner))
         limits.spend(len(self.names) // 8)
-        for key in [k for k in self.names if isinstance(k, tuple) and k[0] == owner]:
-            del self.names[key]
+        held = [
+            self.names.pop(key)
+            for key in [k for k in self.names if isinstance(k, tuple) and k[0] == owner]
+        ]
+        self._forget_within(held)
+
+    def _forget_within(self, values: Sequence[Value]) -> None:
+        """Forget the attributes of objects that can be reached by whoever may change what holds them."""
+        owners = {key[0] for key in self.names if isinstance(key, tuple)} if values else set()
+        for part in itertools.chain.from_iterable(map(_parts, values)):
+            match part:
+                case Unknown(_, handle) if handle in owners:
+                    self.forget_attributes(handle)
+                case Code(kind="instance", target=target) if target.uid in owners:
+                    self.forget_instance(target.uid)
+                case _:
+                    pass
 
     def forget_instance(self, uid: Hashable, names: Iterable[str] = ()) -> None:
         """Forget the attributes of an object of the project; `names` are those its class gives it.
@@ -279,8 +294,10 @@ class State:
             for k, value in self.names.items()
             if isinstance(k, tuple) and k[0] == uid and not _is_module(value)
         }
+        held = [self.names[key] for key in found]
         for key in found | {(uid, name) for name in names}:
             self.names[key] = opaque()
+        self._forget_within(held)
 
     def suffer(self, effects: Iterable[Effect]) -> None:
         """Forget what was changed in a state that is not followed further, or in a callee."""
@@ -366,6 +383,8 @@ def forgotten(value: Value) -> Value:
             return Table({}, True)
         case Items(kind=kind) | Repeated(kind=kind):
             return Repeated(Unknown(), kind)
+        case Unknown(not_none):
+            return opaque(not_none)
         case _:
             return opaque(not_none=True)
 
@@ -421,7 +440,8 @@ def _with_parts(
         case Repeated(element, kind, since):
             part = rebuilt(element)
             if part is not element:
-                return Repeated(part, kind, since)
+                # it is one element that changed, unless all do
+                return Repeated(part if certain else any_of((element, part)), kind, since)
         case AnyOf(values):
             parts = tuple(map(rebuilt, values))
             if any(a is not b for a, b in zip(values, parts, strict=True)):
@@ -564,6 +584,11 @@ def _one_unknown(values: Sequence[Value]) -> Value:
     if not 0 < len(changing) <= MAX_ALTERNATIVES:
         return unknown
     return AnyOf((unknown, *changing.values()))
+
+
+def told_apart(values: Sequence[Value]) -> Value:
+    """One of the values; lists, dicts and objects among them stay the objects that they are."""
+    return _one_unknown(values) if any(map(_may_change, values)) else any_of(values)
 
 
 def _may_change(value: Value) -> bool:
