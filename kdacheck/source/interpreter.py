@@ -559,11 +559,12 @@ class Interpreter:
         if method is not None:
             owner, definition = method
             bound = Code("method", self.function_of(definition, owner), value)
-            if any(
-                d.rpartition(".")[2] in ("property", "cached_property")
-                for d in definition.decorators
-            ):
-                return functions.run_function(self, bound.target, Arguments(), state, node, value)
+            kinds = {d.rpartition(".")[2] for d in definition.decorators}
+            if kinds & {"property", "cached_property"}:
+                got = functions.run_function(self, bound.target, Arguments(), state, node, value)
+                if "cached_property" in kinds:
+                    state.bind(key, got)
+                return got
             return bound
         inherited = self._class_attribute(instance.cls, name, state)
         if not isinstance(inherited, Unknown):
