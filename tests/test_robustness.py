@@ -55,6 +55,7 @@ def test_hostile_programs_do_no_harm(name: str) -> None:
         ("formatted in each other", 3_000, "brackets"),
         ("with words", 20_000, f"larger than {limits.MAX_BYTES >> 20} MiB"),
         ("tuples on two paths", 200, f"more than {limits.MAX_STEPS:,} steps"),
+        ("many views", 2_000, f"more than {limits.MAX_STEPS:,} steps"),
     ],
 )
 def test_what_is_too_much_is_told_with_the_limit(name: str, size: int, limit: str) -> None:

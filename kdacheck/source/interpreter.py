@@ -21,6 +21,7 @@ from kdacheck.source import (
     contracted,
     expressions,
     functions,
+    limits,
     provenance,
     python_builtins,
     statements,
@@ -375,6 +376,8 @@ class Interpreter:
         """
         if result is None:
             return SOMETHING
+        if isinstance(result, TensorFacts) and result.shape is not None:
+            limits.spend(len(result.shape) ** 2 // 8)  # strides are products of all sizes behind
         if isinstance(result, TensorFacts) and isinstance(source, TensorFacts):
             tags = provenance.tags_after(what, source, result, arguments)
             tags = boundaries.packed_tags(tags, what, source, arguments)
