@@ -158,6 +158,16 @@ def test_places_that_are_not_in_the_files_are_no_trouble():
     assert "gone.py" in page_of(gone)
 
 
+@pytest.mark.usefixtures("project")
+def test_a_file_with_an_endless_line_stays_plain(write):
+    here = finding(location=Position(1, 5), end_location=Position(1, 6), span=None, origins=())
+    for brackets, is_coloured in ((3, True), (3_000, False)):
+        write("model.py", f"def f():\n    return {'[' * brackets}{']' * brackets}\n")
+        page = page_of(here)
+        assert "def" in page
+        assert ('<span class="k">def</span>' in page) is is_coloured
+
+
 def test_nothing_found():
     text = page_of(run=Run(files=7))
     assert "No broken call found" in text

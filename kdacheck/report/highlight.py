@@ -10,10 +10,15 @@ from collections.abc import Sequence
 #: Row to (first column, column behind, class), columns counted from 0.
 Spans = dict[int, list[tuple[int, int, str]]]
 
+#: Texts with longer lines than this stay plain: `tokenize` takes quadratic time for a line.
+MAX_COLUMNS = 2_000
+
 
 def spans(lines: Sequence[str]) -> Spans:
     """The parts of each row worth a colour, in order; what cannot be cut into tokens has none."""
     found: Spans = {}
+    if any(len(line) > MAX_COLUMNS for line in lines):
+        return found
     before = ""
     text = "\n".join(lines) + "\n"
     try:
