@@ -36,6 +36,9 @@ from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
 
+#: More lists, dicts and objects than these beside an unknown value are one unknown: every join compares them all.
+MAX_APART = 2
+
 _handles = itertools.count(1)
 
 
@@ -581,7 +584,7 @@ def _one_unknown(values: Sequence[Value]) -> Value:
     """One of values of which nothing is known; lists, dicts and objects stay told apart, for they may change by that name."""
     unknown = Unknown(not_none=all(map(_certain, values)))
     changing = {id(v): v for v in values if _may_change(v)}
-    if not 0 < len(changing) <= MAX_ALTERNATIVES:
+    if not 0 < len(changing) <= MAX_APART:
         return unknown
     return AnyOf((unknown, *changing.values()))
 
