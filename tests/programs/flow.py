@@ -1473,7 +1473,7 @@ def program(rng: random.Random, length: int = 6) -> Random:
     """A random program. To be called where the kernels have stand-ins."""
     while True:
         # A name whose statement was taken back may be meant by a later one.
-        with suppress(KeyError, SyntaxError):
+        with suppress(IndexError, KeyError, SyntaxError):
             made = _written(rng, length)
             compile(made.text, "program.py", "exec")
             return made
