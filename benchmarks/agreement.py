@@ -109,9 +109,7 @@ def main() -> int:
     parser.add_argument(
         "--show", type=int, default=0, help="print so many programs of each kind of disagreement"
     )
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     start = time.perf_counter()
     tally = compare(options.seed, options.programs)

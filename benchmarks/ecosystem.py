@@ -177,9 +177,7 @@ def main() -> int:
     parser.add_argument("--after", default=WORKING_TREE, metavar="COMMIT")
     parser.add_argument("--runs", type=int, default=1, help="of which the quickest counts")
     parser.add_argument("--small", action="store_true", help=f"only {', '.join(SMALL)}")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")

@@ -661,9 +661,7 @@ def main() -> int:
     parser.add_argument("--keep", type=pathlib.Path, help="where bad files are kept")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--only", type=int, help="the file of this number alone")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     seeds = seeds_of([HERE / "tests", HERE / "examples", HERE / "kdacheck", *options.trees])
     begin = time.perf_counter()

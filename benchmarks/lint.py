@@ -112,9 +112,7 @@ def main() -> int:
     parser.add_argument("tree")
     parser.add_argument("--fla", help="a tree for the slow ones too")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     print(f"{results.machine()}\n`{results.command()}`")
 

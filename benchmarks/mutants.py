@@ -466,9 +466,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shard", type=_shard, default=(1, 1), help="this part of the sample")
     parser.add_argument("--show", action="store_true", help="print those that are not noticed")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     os.chdir(ROOT)
     for number in (signal.SIGINT, signal.SIGTERM):  # a run in the background ignores the first

@@ -304,9 +304,7 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
     parser.add_argument("--show", action="store_true", help="print every mutant that is missed")
     parser.add_argument("--rule", help="make the mutants of this code only")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")

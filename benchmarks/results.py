@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import importlib.metadata
 import json
@@ -70,6 +71,13 @@ def command() -> str:
     """The command line, without folders of this machine."""
     words = [os.path.relpath(sys.argv[0], FOLDER.parent.parent), *sys.argv[1:]]
     return shlex.join(["python", *(os.path.basename(w) if os.path.isabs(w) else w for w in words)])
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """`--save`, which every benchmark takes."""
+    parser.add_argument(
+        "--save", action="store_true", help="keep the figures in benchmarks/results"
+    )
 
 
 def save(name: str, figures: Mapping[str, Any]) -> pathlib.Path:

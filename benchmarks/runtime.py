@@ -44,6 +44,9 @@ from benchmarks import results
 #: Tensors of the functions of the second table.
 COUNTS = (1, 2, 4, 8, 16)
 
+#: Seconds for so many calls with these arguments.
+Variant = Callable[[int, Sequence[Any]], float]
+
 CLAUSES = (
     Packed(("q", "k", "v", "g", "beta"), by="cu_seqlens"),
     Gate(("g", "beta")),
@@ -131,23 +134,37 @@ def kernel_of(tensors: int) -> Callable[..., Any]:
     return scope["kernel"]
 
 
+def fastest(
+    variants: dict[str, tuple[Variant, int]], given: Sequence[Any], calls: int, rounds: int
+) -> dict[str, float]:
+    """Microseconds a call in the fastest round of each, which take turns; one with a number makes so many times fewer calls."""
+    best = dict.fromkeys(variants, float("inf"))
+    for _ in range(rounds):
+        for name, (run, slower) in variants.items():
+            number = max(1, calls // slower)
+            best[name] = min(best[name], run(number, given) / number * 1e6)
+    return best
+
+
 def by_arguments(calls: int, rounds: int) -> dict[str, list[tuple[int, float]]]:
     """(tensors, microseconds a call above the undecorated function) by kind of check."""
     found: dict[str, list[tuple[int, float]]] = {"meta": [], "jaxtyped + beartype": []}
     for count in COUNTS:
         function = kernel_of(count)
         given = [torch.randn(1, 256, 8, 64) for _ in range(count)]
-        contracted = at("meta", kdacheck.contract()(function))
-        both = functools.partial(timed, jaxtyped(typechecker=beartype.beartype)(kernel_of(count)))
-        best = [float("inf")] * 3
-        for _ in range(rounds):
-            for i, (run, slower) in enumerate(
-                ((functools.partial(timed, function), 1), (contracted, 1), (both, 10))
-            ):
-                number = max(1, calls // slower)
-                best[i] = min(best[i], run(number, given) / number * 1e6)
-        for line, cost in zip(found.values(), best[1:], strict=True):
-            line.append((count, cost - best[0]))
+        both = jaxtyped(typechecker=beartype.beartype)(kernel_of(count))
+        best = fastest(
+            {
+                "undecorated": (functools.partial(timed, function), 1),
+                "meta": (at("meta", kdacheck.contract()(function)), 1),
+                "jaxtyped + beartype": (functools.partial(timed, both), 10),
+            },
+            given,
+            calls,
+            rounds,
+        )
+        for name, line in found.items():
+            line.append((count, best[name] - best["undecorated"]))
     return found
 
 
@@ -156,14 +173,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=2_000, help="calls in a round")
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     given = arguments()
     contracted = kdacheck.contract(*CLAUSES)(plain)
     both = jaxtyped(typechecker=beartype.beartype)(plain)
-    variants: dict[str, tuple[Callable[[int, Sequence[Any]], float], int]] = {
+    variants: dict[str, tuple[Variant, int]] = {
         "undecorated": (functools.partial(timed, plain), 1),
         "`KDACHECK=off` (the same function)": (functools.partial(timed, off()), 1),
         '`checking("off")`': (at("off", contracted), 1),
@@ -171,11 +186,7 @@ def main() -> int:
         "`values`": (at("values", contracted), 1),
         "`@jaxtyped(typechecker=beartype)`": (functools.partial(timed, both), 10),
     }
-    best = dict.fromkeys(variants, float("inf"))
-    for _ in range(options.rounds):
-        for name, (run, slower) in variants.items():
-            calls = max(1, options.calls // slower)
-            best[name] = min(best[name], run(calls, given) / calls * 1e6)
+    best = fastest(variants, given, options.calls, options.rounds)
     versions = ", ".join(
         f"{package} {importlib.metadata.version(package)}"
         for package in ("torch", "jaxtyping", "beartype")

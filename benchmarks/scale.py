@@ -153,9 +153,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--megabytes", type=float, default=500.0)
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     print(f"{results.machine()}\n`{results.command()}`\n")
     print(

@@ -109,9 +109,7 @@ def main() -> int:
     parser.add_argument("--bursts", type=int, default=10)
     parser.add_argument("--burst", type=int, default=10, help="edits in a burst")
     parser.add_argument("--pause", type=float, default=0.08, help="seconds between those")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     text = text_of(options.lines)
     print(f"{results.machine()}\n`{results.command()}`")

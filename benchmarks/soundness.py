@@ -96,9 +96,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--keep", type=pathlib.Path, help="folder for small programs that go wrong")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     tally, start = Tally(), time.perf_counter()
     end = options.seed + options.programs

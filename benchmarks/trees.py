@@ -135,9 +135,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="distributions (all of them)")
     parser.add_argument("--wheels", type=Path, help="where wheels are kept")
-    parser.add_argument(
-        "--save", action="store_true", help="keep the figures in benchmarks/results"
-    )
+    results.add_option(parser)
     options = parser.parse_args()
     wheels = options.wheels or Path(
         os.environ.get("KDACHECK_WHEELS") or Path(tempfile.gettempdir(), "kdacheck-wheels")
