@@ -160,11 +160,11 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
     if isinstance(left, Table) and isinstance(node.operator, cst.BitOrAssign):
         state.rename(left, merge_tables(left, right))
         return state
+    ways = alternatives(left)
     if isinstance(left, AnyOf):
-        for one in left.values:
+        for one in ways:
             if isinstance(one, Table) or (isinstance(one, Items) and one.kind == "list"):
                 state.rename(one, forgotten(one))
-    ways = left.values if isinstance(left, AnyOf) else (left,)
     if any(isinstance(way, (TensorFacts, Unknown)) for way in ways):
         # In place: shape and layout stay, contents change, in every view of the memory.
         state.forget_contents()
@@ -724,17 +724,17 @@ def _names_a_failure(node: cst.BaseExpression) -> bool:
 def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
     interp.evaluate(node.subject, state)
     result: State | None = None
-    unmatched: State | None = state.copy()
+    unmatched = state.copy()
     for case in node.cases:
-        if unmatched is None:
-            break
         inner: State | None = unmatched.copy()
         inner.certain = False
         _bind_pattern(interp, case.pattern, inner)
         if case.guard is not None:
             # what the guard binds and changes stays, held or not
             inner, refused = narrowing.split(interp, case.guard, inner)
-            unmatched = join(unmatched, refused)
+            after = join(unmatched, refused)
+            assert after is not None
+            unmatched = after
         if inner is not None:
             result = join(result, run_suite(interp, suite(case.body), inner))
     result = join(result, unmatched)
