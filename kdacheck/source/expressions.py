@@ -20,9 +20,9 @@ from kdacheck.source.state import (
     alternatives,
     any_of,
     element_of,
+    forgotten,
     opaque,
     repeated,
-    told_apart,
 )
 from kdacheck.source.values import (
     NONE,
@@ -87,7 +87,7 @@ def bounded(value: Items | Table) -> Value:
     """A value, less what is in it where that is too much to go through again and again."""
     if value.parts <= limits.MAX_PARTS:
         return value
-    return Repeated(UNKNOWN, value.kind) if isinstance(value, Items) else Table({}, True)
+    return forgotten(value)
 
 
 _CONSTANTS: dict[str, Value] = {
@@ -238,9 +238,9 @@ def store(table: Table, key: Value, value: Value) -> Table:
         maybe = {k: v for k, v in table.maybe.items() if k != key.value}
         return Table({**table.entries, key.value: value}, table.open, maybe)
     return Table(
-        {k: told_apart((v, value)) for k, v in table.entries.items()},
+        {k: any_of((v, value)) for k, v in table.entries.items()},
         True,
-        {k: told_apart((v, value)) for k, v in table.maybe.items()},
+        {k: any_of((v, value)) for k, v in table.maybe.items()},
     )
 
 
@@ -291,7 +291,7 @@ def subscript(
 ) -> Value:
     match value:
         case AnyOf(values):
-            return state.either(
+            return any_of(
                 subscript(interp, v, index, node, state) for v in values if not is_none(v)
             )
         case TensorFacts():
@@ -303,7 +303,7 @@ def subscript(
                 state,
             )
         case Items(items, kind):
-            return state.either(_items_at(items, index, kind))
+            return any_of(_items_at(items, index, kind))
         case Repeated():
             if isinstance(index, Span):
                 return value
@@ -315,7 +315,7 @@ def subscript(
                     return entries[index.value]
                 return maybe.get(index.value, UNKNOWN)
             held = (*entries.values(), *maybe.values())
-            return state.either(held if held and not opened and not maybe else (UNKNOWN, *held))
+            return any_of(held if held and not opened and not maybe else (UNKNOWN, *held))
         case ShapeOf(handle):
             return _axis(interp, handle, index, state)
         case Unknown(_, handle) if handle and looks_like_tensor_index(index):
@@ -421,7 +421,7 @@ def _conditional(interp: Interpreter, node: cst.IfExp, state: State) -> Value:
     if no is not None:
         values.append(no.resolve(interp.evaluate(node.orelse, no)))
     state.suffer(state.log[mark:])
-    return state.either(values)
+    return any_of(values)
 
 
 def _boolean(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
@@ -488,7 +488,7 @@ def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State
             for v in alternatives(left)
             if narrowing.truth(v) is not False
         ]
-    return state.either((*kept, right))
+    return any_of((*kept, right))
 
 
 def _comparison(interp: Interpreter, node: cst.Comparison, state: State) -> Value:

@@ -56,8 +56,8 @@ def let_change(interp: Interpreter, value: Value, state: State) -> None:
             state.rename(value, forgotten(value))
             for item in (*entries.values(), *maybe.values()):
                 let_change(interp, item, state)
-        case Items(items, kind):
-            if kind in ("list", "generator"):
+        case Items(items):
+            if value.identity:
                 state.rename(value, forgotten(value))
             for item in items:
                 let_change(interp, item, state)
@@ -155,7 +155,7 @@ def _follow(
     )
     frame.changes_before = len(inner.log)
     since = serial()
-    inner.certain, inner.kin = state.certain, state.kin
+    inner.certain = state.certain
     interp.run.frames.append(frame)
     name = definition.qualified if definition is not None else target.name
     interp.run.chain.append((node, name, caller.module))
@@ -214,7 +214,7 @@ def _finish(interp: Interpreter, frame: Frame, state: State) -> Value:
     state.refined, state.ranks, state.sure = after.refined, after.ranks, after.sure
     state.muted = max(state.muted, after.muted)
     state.after_call(effects)
-    return state.either(value for value, _ in frame.returns)
+    return any_of(value for value, _ in frame.returns)
 
 
 def _closure(interp: Interpreter, target: Function) -> Mapping[Hashable, Value]:

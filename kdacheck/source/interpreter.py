@@ -38,6 +38,7 @@ from kdacheck.source.state import (
     any_of,
     forgotten,
     new_handle,
+    objects_in,
     opaque,
     without_contents,
     without_tensors,
@@ -232,11 +233,7 @@ class Interpreter:
                 found = without_contents(found)
             changes = self.module.changes
             if name in changes.escaped and changes.in_place and isinstance(found, (Table, Items)):
-                found = (
-                    found
-                    if isinstance(found, Items) and found.kind == "tuple"
-                    else forgotten(found)
-                )
+                found = forgotten(found) if found.identity else found
         if found is not None:
             changes = self.module.changes
             if changes.everything or name in changes.names_touched:
@@ -392,9 +389,11 @@ class Interpreter:
             case TensorFacts():
                 return self._mark_facts(result, source, made)
             case Items(items, kind):
-                return Items(tuple(self._mark(v, source, made) for v in items), kind)
+                return Items(
+                    tuple(self._mark(v, source, made) for v in items), kind, result.identity
+                )
             case Repeated(element, kind, since):
-                return Repeated(self._mark(element, source, made), kind, since)
+                return Repeated(self._mark(element, source, made), kind, since, result.identity)
             case AnyOf(values):
                 return AnyOf(tuple(self._mark(v, source, made) for v in values))
             case _:
@@ -580,8 +579,9 @@ class Interpreter:
                 value = each.names[name]
                 if self.is_written_elsewhere(each, name) or each.is_parameterized:
                     return UNKNOWN
-                held = name in self.module.changes.held and isinstance(value, (Table, Items))
-                return UNKNOWN if held else without_contents(value)
+                if name in self.module.changes.held and objects_in(value):
+                    return UNKNOWN
+                return state.as_changed(without_contents(value))
             if any(d.name == name for d in each.definition.children):
                 break
         method = cls.method(name)
@@ -739,7 +739,7 @@ class Interpreter:
                 return True
         elif self.is_written_elsewhere(cls, name) or self._is_overridden(cls, name):
             return True
-        return name in self.module.changes.held and isinstance(value, (Table, Items))
+        return name in self.module.changes.held and bool(objects_in(value))
 
     # Parameters
 
@@ -878,7 +878,7 @@ def _without_float_dtypes(value: Value) -> Value:
             floats = any("float" in dtype for dtype in dtypes)
             return replace(value, dtypes=None) if floats else value
         case Items(items, kind):
-            return Items(tuple(map(_without_float_dtypes, items)), kind)
+            return Items(tuple(map(_without_float_dtypes, items)), kind, value.identity)
         case AnyOf(values):
             return any_of(map(_without_float_dtypes, values))
         case _:

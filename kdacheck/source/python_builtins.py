@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -183,7 +183,9 @@ def _sequence(
                 return Items(tuple(map(Literal, sorted(numbers))), kind)
             return repeated(spread.items, kind) if spread.items else Items((), kind)
         return as_set(spread.items) if kind == "set" else Items(spread.items, kind)
-    return replace(spread, kind=kind) if isinstance(spread, Repeated) else Repeated(UNKNOWN, kind)
+    if isinstance(spread, Repeated):
+        return Repeated(spread.element, kind, spread.since)
+    return Repeated(UNKNOWN, kind)
 
 
 for _name in ("tuple", "list", "set", "frozenset", "iter", "sorted", "reversed"):
@@ -472,7 +474,7 @@ def _getattr(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state
     values = arguments.values()
     if len(values) >= 2 and isinstance(values[1], Literal) and isinstance(values[1].value, str):
         found = interp.attribute(values[0], values[1].value, node, state)
-        return state.either((found, values[2])) if len(values) > 2 else found
+        return any_of((found, values[2])) if len(values) > 2 else found
     return UNKNOWN
 
 
@@ -563,12 +565,12 @@ def _table_method(
     match name:
         case "get" | "pop" | "setdefault":
             held = (*table.entries.values(), *table.maybe.values())
-            found: Value = state.either((UNKNOWN, default, *held))
+            found: Value = any_of((UNKNOWN, default, *held))
             if isinstance(key, Literal) and known:
                 if key.value in table.entries:
                     found = table.entries[key.value]
                 elif key.value in table.maybe:
-                    found = state.either((table.maybe[key.value], default))
+                    found = any_of((table.maybe[key.value], default))
                 elif table.open:
                     found = (
                         interp.memo(("get", Same(table), key.value), state)
@@ -646,7 +648,9 @@ def _list_method(
         case "numel" if items is not None:
             return _prod_items(items)
         case "copy":
-            return Items(items, value.kind) if items is not None else value
+            if isinstance(value, Items):
+                return Items(value.items, value.kind)
+            return Repeated(value.element, value.kind, value.since)
         case "index" | "count":
             return Integer(symbol("n"))
         case _:

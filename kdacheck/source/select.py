@@ -145,7 +145,7 @@ class Changes:
     touched: number of a definition -> names of enclosing scopes whose objects it changes in place.
     assigned: attribute -> numbers of the definitions that assign it on any object; `*` stands for every attribute.
     own: attribute -> numbers of the methods that assign it on the object they were called on.
-    held: attributes whose objects some definition changes in place.
+    held: attributes whose objects some definition changes in place, or hands on to whoever may change them.
     patched: attributes that some definition assigns on something imported.
     escaped: names of enclosing scopes that some function hands on, so that what it changes may be theirs.
     writes: some function writes into what may be a tensor that it was not given as its own.
@@ -264,6 +264,8 @@ class _Definition:
                 self.attributes.add(constant if isinstance(constant, str) else "*")
                 if isinstance(constant, str):
                     self.assigned_on.add((_root(node.args[0]), constant))
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                self.held.add(name)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 self.imported.update(alias.asname or alias.name.split(".")[0] for alias in aliases)
             case ast.Call(func=ast.Name(id="vars"), args=[_]) | ast.Attribute(attr="__dict__"):
@@ -315,9 +317,11 @@ def _read(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Subscript(value=value) | ast.Attribute(value=value) | ast.Starred(value=value):
             yield value
-        case ast.Call(func=func, keywords=keywords):
+        case ast.Call(func=func, args=args, keywords=keywords):
             yield func
-            yield from (keyword.value for keyword in keywords if keyword.arg is None)
+            own = _root(func) == "torch"  # torch changes no list and no dict
+            yield from args if own else ()
+            yield from (keyword.value for keyword in keywords if own or keyword.arg is None)
         case ast.Compare(left=left, comparators=comparators):
             yield left
             yield from comparators
@@ -404,6 +408,8 @@ class _Outliner:
             read.update(map(id, _read(current)))
             if isinstance(current, ast.Attribute):
                 used.add(current.attr)
+                if isinstance(current.ctx, ast.Load) and id(current) not in read:
+                    definition.held.add(current.attr)
             elif isinstance(current, (ast.Import, ast.ImportFrom)):
                 self._imports(current)
                 continue

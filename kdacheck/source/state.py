@@ -30,13 +30,23 @@ from kdacheck.facts.dims import (
 )
 from kdacheck.source import limits
 from kdacheck.source.integers import as_dim
-from kdacheck.source.kin import Kin
-from kdacheck.source.values import AnyOf, Code, External, Items, Repeated, Table, Value, parts_of
+from kdacheck.source.values import (
+    AnyOf,
+    Code,
+    External,
+    Identity,
+    Items,
+    Repeated,
+    Table,
+    Value,
+    identity_of,
+    parts_of,
+)
 
 #: More alternatives than this are forgotten.
 MAX_ALTERNATIVES = 8
 
-#: More lists, dicts and objects than these beside an unknown value are one unknown: every join compares them all.
+#: More objects of the project than these beside an unknown value are one unknown: every join compares them all.
 MAX_APART = 2
 
 _handles = itertools.count(1)
@@ -103,7 +113,6 @@ class State:
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
     a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
     of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
-    kin: which lists and dicts may be one object, shared with all copies.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -114,7 +123,6 @@ class State:
     log: list[Effect] = field(default_factory=list)
     certain: bool = True
     outer: Mapping[str, Value] = field(default_factory=dict)
-    kin: Kin = field(default_factory=Kin)
 
     def copy(self) -> State:
         limits.spend(1 + len(self.names) // 8)
@@ -127,14 +135,13 @@ class State:
             self.log,
             self.certain,
             self.outer,
-            self.kin,
         )
 
     def become(self, other: State) -> None:
         """Take over what is known in another state."""
         self.names, self.refined, self.ranks = other.names, other.refined, other.ranks
         self.sure, self.muted, self.certain = other.sure, other.muted, other.certain
-        self.log, self.outer, self.kin = other.log, other.outer, other.kin
+        self.log, self.outer = other.log, other.outer
 
     def resolve_dim(self, dim: Dim) -> Dim:
         if isinstance(dim, int) or not self.refined:
@@ -158,6 +165,11 @@ class State:
         strides = facts.strides and tuple(
             None if stride is None else self.resolve_dim(stride) for stride in facts.strides
         )
+        if strides is not None and any(
+            size == 0 and known != 0
+            for size, known in zip(shape or (), facts.shape or (), strict=True)
+        ):
+            strides = None  # told of sizes that were taken to be at least 1: torch counts an empty axis as one
         dense = facts.dense
         if dense is None and shape is not None and strides is not None:
             dense = is_dense(shape, strides)
@@ -187,7 +199,7 @@ class State:
                 resolved = tuple(self.resolve(v) for v in items)
                 if all(a is b for a, b in zip(items, resolved, strict=True)):
                     return value  # an object keeps its identity
-                return Items(resolved, kind)
+                return Items(resolved, kind, value.identity)
             case _:
                 return value
 
@@ -198,44 +210,21 @@ class State:
             limits.spend(len(self.names) // 4)
             seen: Changed = {}
             for key, held in self.names.items():
-                self.names[key] = _replaced(held, value, resolved, seen)
+                self.names[key] = _rebuilt(
+                    held, lambda part: resolved if part is value else part, seen, certain=False
+                )
         return resolved
 
     def rename(self, old: Value, new: Value) -> None:
         """Give every name of an object its new value: the object was changed in place."""
         if isinstance(old, Unknown) and not old.handle:
             return  # no object of its own: it stands for many
-        others = self.kin.of(old)
-        self._rename(old, new)
-        if not others:
-            return
-        self.log.extend(("object", each) for each in others)
-        held = {id(part) for value in self.names.values() for part in _parts(value)}
-        if any(id(each) in held for each in others):
-            # Whoever changes the one may change the other: from here on nobody knows which is which.
-            for each in (*others, new):
-                self._rename(each, opaque(True))
-
-    def _rename(self, old: Value, new: Value) -> None:
         self.log.append(("object", old))
         limits.spend(1 + len(self.names) // 4)
+        change = _changing(old, with_identity(new, identity_of(old)))
         seen: Changed = {}
         for key, value in self.names.items():
-            self.names[key] = replaced = _replaced(value, old, new, seen)
-            if replaced is not value and isinstance(value, AnyOf):
-                self._relate(replaced, (value, new))
-        self.kin.follow(seen)
-
-    def either(self, values: Iterable[Value]) -> Value:
-        """One of the values, by the path taken; lists and dicts among them stay the objects that they are."""
-        values = list(values)
-        result = any_of(values)
-        self._relate(result, values)
-        return result
-
-    def _relate(self, result: Value, values: Sequence[Value]) -> None:
-        for group in _related(result, values):
-            self.kin.relate(group)
+            self.names[key] = _rebuilt(value, change, seen, certain=False)
 
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
@@ -249,9 +238,8 @@ class State:
         limits.spend(len(self.names) // 4)
         seen: Changed = {}
         for key, value in self.names.items():
-            if type(value) in _HOLDING:
+            if type(value) in HOLDING:
                 self.names[key] = without_contents(value, seen)
-        self.kin.follow(seen)
 
     def forget_tensors(self) -> None:
         """Forget what is known of tensors: one was given another shape in place, and any name may be its name."""
@@ -261,7 +249,6 @@ class State:
         seen: Changed = {}
         for key, value in self.names.items():
             self.names[key] = without_tensors(value, seen)
-        self.kin.follow(seen)
 
     def forget_attributes(self, owner: Hashable) -> None:
         """Forget the attributes of an unknown object, and of the objects in them."""
@@ -331,7 +318,7 @@ class State:
         limits.spend(len(self.names) // 4)
         seen = State(log=effects)
         for key, value in self.names.items():
-            if isinstance(key, str) and type(value) in _HOLDING:
+            if isinstance(key, str) and type(value) in HOLDING:
                 self.names[key] = seen.as_changed(value)
         self.log.extend(effects)
         if _SHAPES in effects:
@@ -341,16 +328,16 @@ class State:
         """A value held outside this state, less what may have been changed since."""
         if isinstance(value, Unknown) and _SHAPES in self.log:
             return without_tensors(value)
-        if type(value) not in _HOLDING or not self.log:
+        if type(value) not in HOLDING or not self.log:
             return value
         limits.spend(parts_of(value) + len(self.log) // 4)
-        objects = {id(part) for part in _parts(value)}
+        objects = objects_in(value).union(map(id, _parts(value)))
         written = False
         if _SHAPES in self.log:
             value = without_tensors(value)
         for what, touched in self.log:
-            if what == "object" and id(touched) in objects:
-                value = _replaced(value, touched, forgotten(touched), {})
+            if what == "object" and not objects.isdisjoint((id(touched), *identity_of(touched))):
+                value = _rebuilt(value, _changing(touched, forgotten(touched)), {}, certain=False)
             written = written or what == "contents"
         return without_contents(value) if written else value
 
@@ -361,7 +348,7 @@ _CONTENTS: Effect = ("contents", None)
 _SHAPES: Effect = ("shapes", None)
 
 #: Kinds of values that can change while they keep their name.
-_HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
+HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
 
 
 def distinct(effects: Iterable[Effect]) -> list[Effect]:
@@ -373,19 +360,18 @@ def distinct(effects: Iterable[Effect]) -> list[Effect]:
     return list(found.values())
 
 
-def _is_changeable(value: Value) -> bool:
-    return isinstance(value, (Table, Repeated)) or (
-        isinstance(value, Items) and value.kind == "list"
-    )
+def with_identity(value: Value, identity: Identity) -> Value:
+    """What an object has become that was changed in place."""
+    return replace(value, identity=identity) if identity and identity_of(value) else value
 
 
 def forgotten(value: Value) -> Value:
-    """An object of which only the type is still known."""
+    """An object of which only the type is still known, and which it is."""
     match value:
-        case Table():
-            return Table({}, True)
-        case Items(kind=kind) | Repeated(kind=kind):
-            return Repeated(Unknown(), kind)
+        case Table(identity=identity):
+            return Table({}, True, identity=identity)
+        case Items(kind=kind, identity=identity) | Repeated(kind=kind, identity=identity):
+            return Repeated(Unknown(), kind, identity=identity)
         case Unknown(not_none):
             return opaque(not_none)
         case _:
@@ -406,6 +392,14 @@ def _parts(value: Value) -> Iterator[Value]:
             return
     for part in inner:
         yield from _parts(part)
+
+
+def objects_in(value: Value) -> Identity:
+    """The lists, sets, generators and dicts that a value may be, or that may be in it."""
+    if type(value) not in HOLDING:
+        return Identity()
+    limits.spend(parts_of(value) // 4)
+    return Identity().union(*map(identity_of, _parts(value)))
 
 
 #: Values that were changed already, with what became of them: one object in two places stays one.
@@ -439,12 +433,13 @@ def _with_parts(
             limits.spend(1 + len(items) // 4)
             parts = tuple(map(rebuilt, items))
             if any(a is not b for a, b in zip(items, parts, strict=True)):
-                return Items(parts, kind)
+                return Items(parts, kind, value.identity)
         case Repeated(element, kind, since):
             part = rebuilt(element)
             if part is not element:
                 # it is one element that changed, unless all do
-                return Repeated(part if certain else any_of((element, part)), kind, since)
+                part = part if certain else any_of((element, part))
+                return Repeated(part, kind, since, value.identity)
         case AnyOf(values):
             parts = tuple(map(rebuilt, values))
             if any(a is not b for a, b in zip(values, parts, strict=True)):
@@ -456,17 +451,25 @@ def _with_parts(
             if any(first[k] is not entries[k] for k in first) or any(
                 second[k] is not maybe[k] for k in second
             ):
-                return Table(first, opened, second)
+                return Table(first, opened, second, value.identity)
         case _:
             pass
     return value
 
 
-def _replaced(value: Value, old: Value, new: Value, seen: Changed) -> Value:
-    """`value` with one object in it replaced. Which of several alternatives it is was not known: it may be the old
-    one still.
+def _changing(old: Value, new: Value) -> Callable[[Value], Value]:
+    """What parts of values become where `old` was changed in place into `new`; what may be the same object is forgotten.
+
+    Which of several alternatives a value is was not known: it may be the old one still.
     """
-    return _rebuilt(value, lambda part: new if part is old else part, seen, certain=False)
+    same = identity_of(old)
+
+    def change(part: Value) -> Value:
+        if part is old:
+            return new
+        return part if not same or same.isdisjoint(identity_of(part)) else forgotten(part)
+
+    return change
 
 
 #: Tags of what was done to the axes of a tensor, whatever is written into it.
@@ -543,7 +546,13 @@ def element_of(sequence: Repeated) -> Value:
             case Unknown(not_none, handle) if handle:
                 return opaque(not_none)
             case Items(items, kind):
-                return Items(tuple(map(renewed, items)), kind)
+                return Items(tuple(map(renewed, items)), kind, value.identity)
+            case Table(entries, opened, maybe):
+                first = {key: renewed(held) for key, held in entries.items()}
+                second = {key: renewed(held) for key, held in maybe.items()}
+                return Table(first, opened, second, value.identity)
+            case Repeated():
+                return replace(value)  # another object, of which no more is known
             case AnyOf(values):
                 return AnyOf(tuple(map(renewed, values)))
             case _:
@@ -581,27 +590,17 @@ def any_of(values: Iterable[Value]) -> Value:
 
 
 def _one_unknown(values: Sequence[Value]) -> Value:
-    """One of values of which nothing is known; lists, dicts and objects stay told apart, for they may change by that name."""
-    unknown = Unknown(not_none=all(map(_certain, values)))
-    changing = {id(v): v for v in values if _may_change(v)}
-    if not 0 < len(changing) <= MAX_APART:
-        return unknown
-    return AnyOf((unknown, *changing.values()))
+    return unsure(values, Unknown(not_none=all(map(_certain, values))))
 
 
-def told_apart(values: Sequence[Value]) -> Value:
-    """One of the values; lists, dicts and objects among them stay the objects that they are."""
-    return _one_unknown(values) if any(map(_may_change, values)) else any_of(values)
-
-
-def _may_change(value: Value) -> bool:
-    match value:
-        case Items(kind=kind) | Repeated(kind=kind):
-            return kind not in ("tuple", "generator")
-        case Code(kind=kind):
-            return kind == "instance"
-        case _:
-            return isinstance(value, Table)
+def unsure(values: Iterable[Value], unknown: Unknown) -> Value:
+    """An unknown value of which is known which objects it may be, for they may be changed by that name."""
+    values = list(itertools.chain.from_iterable(map(alternatives, values)))
+    objects = {id(v): v for v in values if isinstance(v, Code) and v.kind == "instance"}
+    known = [forgotten(v) for v in values if identity_of(v)]
+    if len(objects) <= MAX_APART:
+        known.extend(objects.values())
+    return AnyOf((unknown, *alternatives(any_of(known)))) if known else unknown
 
 
 def _certain(value: Value) -> bool:
@@ -668,11 +667,14 @@ def _merge(a: Value, b: Value) -> Value | None:
         return Unknown(a.not_none and b.not_none)
     if isinstance(a, Items) and isinstance(b, Items):
         if len(a.items) == len(b.items) and a.kind == b.kind:
-            return Items(tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True)), a.kind)
+            items = tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True))
+            return Items(items, a.kind, a.identity | b.identity)
         return None
     if isinstance(a, Table) and isinstance(b, Table):
         return join_tables(a, b)
-    return a if a == b else None
+    if isinstance(a, Repeated) and isinstance(b, Repeated) and a == b:
+        return replace(a, identity=a.identity | b.identity)
+    return None
 
 
 def join_tables(a: Table, b: Table) -> Table:
@@ -684,7 +686,7 @@ def join_tables(a: Table, b: Table) -> Table:
                 continue  # an open table may have the key with any value
             maybe[key] = any_of((maybe[key], value)) if key in maybe else value
     entries = {key: any_of((a.entries[key], b.entries[key])) for key in a.entries if key in both}
-    return Table(entries, a.open or b.open, maybe)
+    return Table(entries, a.open or b.open, maybe, a.identity | b.identity)
 
 
 def _is_module(value: Value) -> bool:
@@ -726,16 +728,6 @@ def join_facts(a: TensorFacts, b: TensorFacts) -> TensorFacts:
     )
 
 
-def _related(result: Value, values: Sequence[Value]) -> Iterator[tuple[Value, ...]]:
-    """Which of the objects that a value may be may be one of those that it came of."""
-    before = {id(v): v for value in values for v in alternatives(value) if _is_changeable(v)}
-    after = {id(v): v for v in alternatives(result) if _is_changeable(v)}
-    merged = [v for key, v in before.items() if key not in after]
-    for key, one in after.items():
-        if merged:
-            yield (one, *merged) if key in before else (one, *before.values())
-
-
 def join(a: State | None, b: State | None) -> State | None:
     """What is known where two paths meet; a path that never arrives adds nothing."""
     if a is None or b is None:
@@ -744,7 +736,6 @@ def join(a: State | None, b: State | None) -> State | None:
     names: dict[Hashable, Value] = {}
     # What two names hold on both paths is one object behind them as well.
     joined: dict[tuple[int, int], Value] = {}
-    kin = a.kin.joined(b.kin)
     for key in (*a.names, *(k for k in b.names if k not in a.names)):
         if key in a.names and key in b.names:
             left, right = a.names[key], b.names[key]
@@ -754,8 +745,6 @@ def join(a: State | None, b: State | None) -> State | None:
             pair = id(left), id(right)
             if pair not in joined:
                 joined[pair] = any_of((a.resolve(left), b.resolve(right)))
-                for group in _related(joined[pair], (left, right)):
-                    kin.relate(group)
             names[key] = joined[pair]
         elif isinstance(key, str):
             # Whoever reads the name later came by the path that bound it.
@@ -790,4 +779,4 @@ def join(a: State | None, b: State | None) -> State | None:
     log = a.log if a.log is b.log else [*a.log, *b.log]
     muted, certain = max(a.muted, b.muted), a.certain and b.certain
     outer = {**a.outer, **b.outer}
-    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer, kin)
+    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer)

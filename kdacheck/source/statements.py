@@ -44,7 +44,9 @@ from kdacheck.source.state import (
     forgotten,
     join,
     new_handle,
+    objects_in,
     opaque,
+    unsure,
 )
 from kdacheck.source.values import (
     UNKNOWN,
@@ -427,7 +429,7 @@ def _repeat(
     head = join(state.copy(), after.copy() if after is not None else None)
     assert head is not None
     if after is not None:
-        _havoc(head, _moved(head, state, names), names)
+        _havoc(head, _moved(head, state, names), names, state)
         exits = join(exits, _settle(interp, node, head, names, enter))
     if run.put_off and not run.first_rounds and not run.silence:
         run.put_off = False
@@ -465,10 +467,11 @@ def _settle(
     """Widen `head` until a pass through the loop adds nothing to it; the states that break out of the loop."""
     broken: State | None = None
     if interp.spent:
+        keys = {name for name in head.names if name in names or isinstance(name, tuple)}
+        _havoc(head, keys, names, head)
         _havoc(
-            head, {name for name in head.names if name in names or isinstance(name, tuple)}, names
+            head, {k for k, v in head.names.items() if isinstance(v, (Table, Items))}, names, head
         )
-        _havoc(head, {k for k, v in head.names.items() if isinstance(v, (Table, Items))}, names)
         return head.copy()
     for number in range(MAX_PASSES):
         with interp.quiet(), interp.loop() as loop:
@@ -477,14 +480,36 @@ def _settle(
         after = join(after, _all(loop.continues))
         broken = _all(loop.breaks)
         moved = _moved(after, head, names) if after is not None else set()
+        if after is not None:
+            _meet(head, after, moved)
         if not moved:
             break
         if number == MAX_PASSES - 1:
             moved |= {name for name in names if name in head.names}
             if broken is not None:
-                _havoc(broken, moved & broken.names.keys(), names)
-        _havoc(head, moved, names)
+                _havoc(broken, moved & broken.names.keys(), names, head)
+        _havoc(head, moved, names, after or head)
     return broken
+
+
+def _meet(head: State, after: State, moved: set[Hashable]) -> None:
+    """Let lists and dicts of which no more is known after a pass be the objects of that pass as well."""
+    met: dict[tuple[int, int], Value] = {}
+    for key, value in head.names.items():
+        other = after.names.get(key)
+        if (
+            other is None
+            or other is value
+            or key in moved
+            or objects_in(other) <= objects_in(value)
+        ):
+            continue
+        pair = id(value), id(other)
+        if pair not in met:
+            unknown = next((v for v in alternatives(value) if isinstance(v, Unknown)), None)
+            both = value, other
+            met[pair] = any_of(both) if unknown is None else unsure(both, unknown)
+        head.names[key] = met[pair]
 
 
 def _moved(after: State, head: State, names: set[str]) -> set[Hashable]:
@@ -500,8 +525,9 @@ def _moved(after: State, head: State, names: set[str]) -> set[Hashable]:
 
 
 def _covers(known: Value, value: Value) -> bool:
-    if isinstance(known, Unknown):
-        return not known.not_none or (isinstance(value, Unknown) and value.not_none)
+    for one in alternatives(known):
+        if isinstance(one, Unknown):
+            return not one.not_none or (isinstance(value, Unknown) and value.not_none)
     return known == value
 
 
@@ -515,8 +541,8 @@ def _assigned_names(interp: Interpreter, statements: Suite) -> set[str]:
     return known
 
 
-def _havoc(head: State, keys: Iterable[Hashable], names: set[str]) -> None:
-    """Forget what a loop changes; an object that it only changes in place stays what it is."""
+def _havoc(head: State, keys: Iterable[Hashable], names: set[str], other: State) -> None:
+    """Forget what a loop changes, as seen by another state; what it only changes in place stays the object it is."""
     for key in keys:
         value = head.names.get(key)
         if (
@@ -526,7 +552,8 @@ def _havoc(head: State, keys: Iterable[Hashable], names: set[str]) -> None:
         ):
             head.names[key] = forgotten(value)
         else:
-            head.names[key] = opaque()
+            held = [v for v in (value, other.names.get(key)) if v is not None]
+            head.names[key] = unsure(held, opaque())
 
 
 def _orelse(interp: Interpreter, orelse: cst.Else | None, state: State | None) -> State | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,22 +10,35 @@ from typing import Any
 
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 
+#: Which objects a list, set, generator or dict may be: what is changed by one name is changed for every other.
+Identity = frozenset[int]
+
+_objects = itertools.count(1)
+_NOBODY: Identity = frozenset()
+_CHANGING = frozenset(("list", "set", "generator"))
+
+
+def _new_identity(kind: str) -> Identity:
+    return frozenset((next(_objects),)) if kind in _CHANGING else _NOBODY
+
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple, list, set or torch.Size of known length."""
+    """A tuple, list, set or torch.Size of known length. identity: a new object unless given."""
 
     items: tuple[Value, ...]
     kind: str = "tuple"
+    identity: Identity = field(compare=False, repr=False, default=_NOBODY)
     parts: int = field(init=False, compare=False, repr=False, default=1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", 1 + sum(map(parts_of, self.items)))
+        object.__setattr__(self, "identity", self.identity or _new_identity(self.kind))
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A sequence of unknown length; every element is covered by `element`.
+    """A sequence of unknown length; every element is covered by `element`. identity: a new object unless given.
 
     since: symbols of the element made after this serial are other numbers in each element.
     """
@@ -32,21 +46,27 @@ class Repeated:
     element: Value
     kind: str = "tuple"
     since: int = field(default=sys.maxsize, compare=False)
+    identity: Identity = field(compare=False, repr=False, default=_NOBODY)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", self.identity or _new_identity(self.kind))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A dict. `entries` are certainly there; with `open`, other keys may be there too.
 
-    maybe: keys that are there on some paths only.
+    maybe: keys that are there on some paths only. identity: a new object unless given.
     """
 
     entries: Mapping[Any, Value] = field(default_factory=dict)
     open: bool = False
     maybe: Mapping[Any, Value] = field(default_factory=dict)
+    identity: Identity = field(compare=False, repr=False, default=_NOBODY)
     parts: int = field(init=False, compare=False, repr=False, default=1)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", self.identity or _new_identity("list"))
         count = sum(map(parts_of, self.entries.values()))
         object.__setattr__(self, "parts", 1 + count + sum(map(parts_of, self.maybe.values())))
 
@@ -123,6 +143,11 @@ Value = (
 )
 
 
+def identity_of(value: Value) -> Identity:
+    """Which objects that can be changed a value may be; none where it cannot change, or is not known."""
+    return value.identity if isinstance(value, (Items, Repeated, Table)) else _NOBODY
+
+
 def parts_of(value: Value) -> int:
     """How many values a value is made of, itself included."""
     match value:
@@ -153,6 +178,7 @@ __all__ = [
     "Device",
     "External",
     "Fact",
+    "Identity",
     "Integer",
     "Items",
     "Literal",
@@ -164,5 +190,6 @@ __all__ = [
     "TensorFacts",
     "Unknown",
     "Value",
+    "identity_of",
     "parts_of",
 ]
