@@ -88,12 +88,20 @@ def gather(interp: Interpreter, args: Sequence[cst.Arg], state: State) -> Argume
                 found.positional.extend(Argument(v, arg.value) for v in spread.items)
             else:
                 found.open_positional = True
+                state.loosen((value,))
+                found.rest.append(value)
         elif arg.star == "**":
             _spread_keywords(found, value, arg)
+            if found.open_keywords:
+                state.loosen((value,))
+                found.rest.append(value)
         elif arg.keyword is not None:
             found.keywords[arg.keyword.value] = Argument(value, arg.value)
         elif not found.open_positional:
             found.positional.append(Argument(value, arg.value))
+        else:
+            state.loosen((value,))
+            found.rest.append(value)
     return found
 
 
@@ -145,6 +153,9 @@ def call_method(
                 return unknown_call(interp, arguments, state)
             return found
         case Unknown(_, handle):
+            if name in CHANGING:
+                state.loosen(arguments.every())
+                state.change_unknown()
             stored = state.names.get((handle, name)) if handle else None
             if stored is not None and not isinstance(stored, Unknown):
                 return dispatch(interp, stored, arguments, node, state)
@@ -168,6 +179,7 @@ def call_method(
             if name in EXPECTING:
                 for value in arguments.values():
                     expected_to_fail(interp, value)
+            state.change_unknown()
             return unknown_call(interp, arguments, state)
         case Code(kind="instance", target=Instance() as target):
             return _instance_method(interp, receiver, target, name, arguments, node, state)
@@ -349,6 +361,7 @@ def dispatch(
                 interp.forget_object(target, state)
             return unknown_call(interp, arguments, state)
         case _:
+            state.change_unknown()
             return unknown_call(interp, arguments, state)
 
 

@@ -80,14 +80,16 @@ def evaluate(interp: Interpreter, node: cst.BaseExpression, state: State) -> Val
     limits.spend(1)
     handler = _HANDLERS.get(type(node))
     value = handler(interp, node, state) if handler is not None else UNKNOWN
-    return bounded(value) if isinstance(value, (Items, Table)) else value
+    return bounded(value, state) if isinstance(value, (Items, Table)) else value
 
 
-def bounded(value: Items | Table) -> Value:
+def bounded(value: Items | Table, state: State) -> Value:
     """A value, less what is in it where that is too much to go through again and again."""
     if value.parts <= limits.MAX_PARTS:
         return value
-    return forgotten(value)
+    less = forgotten(value)
+    state.loosen((value,), shown=less)
+    return less
 
 
 _CONSTANTS: dict[str, Value] = {
@@ -175,6 +177,7 @@ def _elements(
         else:
             items.append(value)
     if unknown or len(items) > 4096:
+        state.loosen(items)
         return Repeated(UNKNOWN, kind)
     return Items(tuple(items), kind)
 
@@ -204,18 +207,24 @@ def _dict(interp: Interpreter, node: cst.Dict, state: State) -> Value:
     for element in node.elements:
         value = interp.evaluate(element.value, state)
         if isinstance(element, cst.StarredDictElement):
-            table = merge_tables(table, value)
+            table = merge_tables(table, value, state)
         else:
             assert isinstance(element, cst.DictElement)
             key = interp.evaluate(element.key, state)
-            table = store(table, key, value)
+            table = store(table, key, value, state)
     return table
 
 
-def merge_tables(table: Table, more: Value) -> Table:
+def merge_tables(table: Table, more: Value, state: State) -> Table:
     """`{**table, **more}`."""
+    merged = _merged(table, more)
+    state.loosen((table, more), shown=merged)
+    return merged
+
+
+def _merged(table: Table, more: Value) -> Table:
     if isinstance(more, AnyOf):
-        tables = [merge_tables(table, v) for v in more.values]
+        tables = [_merged(table, v) for v in more.values]
         merged = any_of(tables)
         return merged if isinstance(merged, Table) else Table({}, True)
     if not isinstance(more, Table):
@@ -232,11 +241,12 @@ def merge_tables(table: Table, more: Value) -> Table:
     return Table(entries, table.open or more.open, maybe)
 
 
-def store(table: Table, key: Value, value: Value) -> Table:
+def store(table: Table, key: Value, value: Value, state: State) -> Table:
     """The dict after `table[key] = value`."""
     if isinstance(key, Literal) and isinstance(key.value, (str, int, bool, float, type(None))):
         maybe = {k: v for k, v in table.maybe.items() if k != key.value}
         return Table({**table.entries, key.value: value}, table.open, maybe)
+    state.loosen((value,))
     return Table(
         {k: any_of((v, value)) for k, v in table.entries.items()},
         True,
@@ -562,6 +572,7 @@ def arithmetic(
     if isinstance(left, AnyOf) or isinstance(right, AnyOf):
         pairs = [(a, b) for a in alternatives(left) for b in alternatives(right)]
         if len(pairs) > 16:
+            state.loosen((left, right))
             return UNKNOWN
         return any_of(
             arithmetic(interp, op, a, b, node, state)
@@ -574,9 +585,10 @@ def arithmetic(
         return interp.torch_result(torch.binary(op, left, right), primary, node, op, state)
     sequence = _sequence_arithmetic(op, left, right)
     if sequence is not None:
+        state.loosen((left, right), shown=sequence)
         return sequence
     if isinstance(left, Table) and op == "|":
-        return merge_tables(left, right)
+        return merge_tables(left, right, state)
     if isinstance(left, Literal) and isinstance(right, Literal):
         return _compute(op, left.value, right.value)
     if isinstance(left, Literal) and isinstance(left.value, str):
@@ -735,11 +747,12 @@ def _dict_comprehension(interp: Interpreter, node: cst.DictComp, state: State) -
     )
     state.suffer(state.log[mark:])
     if not isinstance(pair, list):
+        state.loosen((pair,))
         return Table({}, True)
     table = Table()
     for item in pair:
         assert isinstance(item, Items)
-        table = store(table, item.items[0], item.items[1])
+        table = store(table, item.items[0], item.items[1], state)
     return table
 
 

@@ -54,6 +54,10 @@ class Frame:
     #: Parameters with their first values, and the tests that hold where the function is now.
     parameters: dict[str, Value] = field(default_factory=dict)
     tests: list[cst.BaseExpression] = field(default_factory=list)
+    #: The ids of unknown arguments that were passed instead of others, which are None.
+    instead: frozenset[int] = frozenset()
+    #: Names that it assigns for a scope around.
+    declared: set[str] = field(default_factory=set)
     #: The ids of the blocks around what the function is at, outermost first.
     blocks: list[int] = field(default_factory=list)
     #: The sizes of the axes that annotations and names speak of.

@@ -50,7 +50,8 @@ def unknown_call(interp: Interpreter, arguments: Arguments, state: State) -> Val
 
 
 def let_change(interp: Interpreter, value: Value, state: State) -> None:
-    """Forget what is known of an object that somebody may change, and of the objects in it."""
+    """Forget what is known of an object that somebody may change, and keep, and of the objects in it."""
+    state.loosen((value,))
     match value:
         case Table(entries, _, maybe):
             state.rename(value, forgotten(value))
@@ -62,10 +63,16 @@ def let_change(interp: Interpreter, value: Value, state: State) -> None:
             for item in items:
                 let_change(interp, item, state)
         case AnyOf(values):
+        case Repeated(element):
+            if value.identity:
+                state.rename(value, forgotten(value))
+            let_change(interp, element, state)
             for one in values:
                 let_change(interp, one, state)
-        case Unknown(_, handle) if handle:
-            state.forget_attributes(handle)
+        case Unknown(_, handle):
+            state.change_unknown()
+            if handle:
+                state.forget_attributes(handle)
         case Code(kind="instance", target=Instance() as target):
             interp.forget_object(target, state)
         case Code(kind="method", bound=receiver) if receiver is not None:
@@ -153,6 +160,7 @@ def _follow(
         state.muted,
         distinct(state.log),
     )
+        loose=state.loose,
     frame.changes_before = len(inner.log)
     since = serial()
     inner.certain = state.certain

@@ -453,11 +453,14 @@ class Interpreter:
                             any_of(column) for column in zip(*(s.items for s in known), strict=True)
                         )
                     )
+                state.loosen((value,))
                 return Repeated(UNKNOWN)
             case Code(kind="instance", target=Instance() as target) if target.cls.is_tuple:
                 names = functions.record_fields(target.cls)
                 return Items(tuple(state.names.get((target.uid, n), UNKNOWN) for n in names))
             case _:
+                if not isinstance(value, Table):
+                    state.loosen((value,))
                 if count is not None:
                     return Items(tuple(opaque() for _ in range(count)))
                 return Repeated(UNKNOWN)
@@ -491,6 +494,7 @@ class Interpreter:
             case Unknown(_, handle) if handle:
                 return self._unknown_attribute(value, name, node, state)
             case _:
+                state.loosen((value,))  # a method of a list, say
                 return UNKNOWN
 
     def _shape_of(self, facts: TensorFacts) -> Value:
@@ -529,10 +533,12 @@ class Interpreter:
                     state.names.pop((target.uid, name), None)
                 else:
                     state.bind((target.uid, name), value)
-            case Unknown(_, handle) if handle:
+            case Unknown(_, handle):
                 if name == "data":
                     state.forget_tensors()
-                state.bind((handle, name), value)
+                state.set_unknown(name, value)
+                if handle:
+                    state.bind((handle, name), value)
             case TensorFacts() if name == "data":
                 state.forget_tensors()
             case External(path):

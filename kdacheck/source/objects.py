@@ -179,6 +179,7 @@ class Arguments:
     """The arguments of a call, stars spread out as far as they are known.
 
     open_positional, open_keywords: an unknown star may pass more. maybe: keywords passed on some paths only.
+    rest: what is passed, or holds what is, at no known place.
     """
 
     positional: list[Argument] = field(default_factory=list)
@@ -186,6 +187,7 @@ class Arguments:
     maybe: dict[str, Argument] = field(default_factory=dict)
     open_positional: bool = False
     open_keywords: bool = False
+    rest: list[Value] = field(default_factory=list)
 
     @property
     def known(self) -> bool:
@@ -198,7 +200,8 @@ class Arguments:
         return {name: a.value for name, a in self.keywords.items()}
 
     def every(self) -> list[Value]:
-        return [a.value for a in (*self.positional, *self.keywords.values(), *self.maybe.values())]
+        named = (*self.positional, *self.keywords.values(), *self.maybe.values())
+        return [*(a.value for a in named), *self.rest]
 
     def before(self, first: Sequence[Argument]) -> Arguments:
         """The same call with more positional arguments in front."""
@@ -208,6 +211,7 @@ class Arguments:
             dict(self.maybe),
             self.open_positional,
             self.open_keywords,
+            self.rest,
         )
 
 
@@ -234,6 +238,7 @@ class Partial:
             {**self.arguments.maybe, **more.maybe},
             self.arguments.open_positional or more.open_positional,
             self.arguments.open_keywords or more.open_keywords,
+            [*self.arguments.rest, *more.rest],
         )
 
 

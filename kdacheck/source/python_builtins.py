@@ -74,7 +74,10 @@ def function(
         return SOMETHING if path.startswith("builtins.") and path[9:] in _PURE else None
     if arguments.open_positional and path != "functools.partial":
         return None
-    return handler(interp, arguments, node, state)
+    result = handler(interp, arguments, node, state)
+    if result is not SOMETHING and not isinstance(result, (Literal, Integer)):
+        state.loosen(arguments.every(), shown=result)
+    return result
 
 
 _PURE = frozenset(
@@ -201,7 +204,7 @@ def _dict(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: S
     if arguments.positional:
         source = _first(arguments)
         if isinstance(source, (Table, AnyOf)):
-            table = merge_tables(table, source)
+            table = merge_tables(table, source, state)
         else:
             pairs = interp.iterate(source, state)
             if not isinstance(pairs, Items):
@@ -209,13 +212,13 @@ def _dict(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: S
             for pair in pairs.items:
                 if not (isinstance(pair, Items) and len(pair.items) == 2):
                     return Table({}, True)
-                table = store(table, pair.items[0], pair.items[1])
+                table = store(table, pair.items[0], pair.items[1], state)
     named = Table(
         arguments.keyword_values(),
         arguments.open_keywords,
         {k: a.value for k, a in arguments.maybe.items()},
     )
-    return merge_tables(table, named)
+    return merge_tables(table, named, state)
 
 
 @_register("builtins.zip")
@@ -592,18 +595,18 @@ def _table_method(
                 else:
                     state.rename(table, Table({}, True, {**table.maybe, **table.entries}))
             if name == "setdefault":
-                state.rename(table, store(table, key, found))
+                state.rename(table, store(table, key, found, state))
             return found
         case "update":
             changed = table
             if values:
-                changed = merge_tables(changed, values[0])
+                changed = merge_tables(changed, values[0], state)
             named = Table(
                 arguments.keyword_values(),
                 arguments.open_keywords,
                 {k: a.value for k, a in arguments.maybe.items()},
             )
-            state.rename(table, merge_tables(changed, named))
+            state.rename(table, merge_tables(changed, named, state))
             return NONE
         case "copy":
             return Table(dict(table.entries), table.open, dict(table.maybe))
@@ -615,6 +618,7 @@ def _table_method(
             pairs = (Items((Literal(k), v)) for k, v in table.entries.items())
             return Items(tuple(pairs), "generator")
         case "keys" | "values" | "items":
+            state.loosen((table,))
             return Repeated(UNKNOWN, "list")
         case "clear":
             state.rename(table, Table())
@@ -638,9 +642,11 @@ def _list_method(
             if isinstance(spread, Items):
                 changed = Items(items + spread.items, value.kind)
             state.rename(value, changed)
+            state.loosen(more, shown=changed)
             return NONE
         case "append" | "extend" | "insert" | "remove" | "clear" | "sort" | "reverse":
             state.rename(value, Repeated(UNKNOWN, "list"))
+            state.loosen(more)
             return NONE
         case "pop":
             state.rename(value, Repeated(UNKNOWN, "list"))

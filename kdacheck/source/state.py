@@ -111,7 +111,8 @@ class State:
 
     refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
-    a copy behind can forget what they touched (`suffer`). certain: no branch was taken on the way that the first round
+    a copy behind can forget what they touched (`suffer`). loose: objects that unknown values may be, shared likewise.
+    certain: no branch was taken on the way that the first round
     of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
     """
 
@@ -123,6 +124,7 @@ class State:
     log: list[Effect] = field(default_factory=list)
     certain: bool = True
     outer: Mapping[str, Value] = field(default_factory=dict)
+    loose: set[Hashable] = field(default_factory=set)
 
     def copy(self) -> State:
         limits.spend(1 + len(self.names) // 8)
@@ -135,13 +137,14 @@ class State:
             self.log,
             self.certain,
             self.outer,
+            self.loose,
         )
 
     def become(self, other: State) -> None:
         """Take over what is known in another state."""
         self.names, self.refined, self.ranks = other.names, other.refined, other.ranks
         self.sure, self.muted, self.certain = other.sure, other.muted, other.certain
-        self.log, self.outer = other.log, other.outer
+        self.log, self.outer, self.loose = other.log, other.outer, other.loose
 
     def resolve_dim(self, dim: Dim) -> Dim:
         if isinstance(dim, int) or not self.refined:
@@ -221,15 +224,64 @@ class State:
             return  # no object of its own: it stands for many
         self.log.append(("object", old))
         limits.spend(1 + len(self.names) // 4)
-        change = _changing(old, with_identity(new, identity_of(old)))
+        new = _in_itself(with_identity(new, identity_of(old)))
+        self.loosen((old,), shown=new)
+        change = _changing(old, new, self)
         seen: Changed = {}
         for key, value in self.names.items():
             self.names[key] = _rebuilt(value, change, seen, certain=False)
 
+    def loosen(self, values: Iterable[Value], shown: Value | None = None) -> None:
+        """From now on an unknown value may be one of the objects that the values are or hold, `shown` no longer does."""
+        found = set[Hashable]().union(*map(_reached, values))
+        if found:
+            self.loose |= found if shown is None else found - _reached(shown)
+
+    def change_unknown(self) -> None:
+        """Something unknown was changed, which may be any loose object."""
+        if not self.loose:
+            return
+        if not self.log or self.log[-1] is not _LOOSE:
+            self.log.append(_LOOSE)
+        limits.spend(len(self.names) // 4)
+        known = -1
+        while known < len(self.loose):
+            known = len(self.loose)
+            for key, value in self.names.items():
+                if isinstance(key, tuple) and key[0] in self.loose:
+                    self.loosen((value,))
+                elif type(value) in HOLDING:
+                    self.loosen(
+                        p for p in _parts(value) if not self.loose.isdisjoint(identity_of(p))
+                    )
+        seen: Changed = {}
+        for key, value in self.names.items():
+            if type(value) in HOLDING:
+                self.names[key] = self._less_loose(value, seen)
+
+    def _less_loose(self, value: Value, seen: Changed) -> Value:
+        def change(part: Value) -> Value:
+            return part if self.loose.isdisjoint(identity_of(part)) else forgotten(part)
+
+        return _rebuilt(value, change, seen, certain=False)
+
+    def set_unknown(self, name: str, value: Value) -> None:
+        """An attribute of something unknown was set, which may be any loose object."""
+        self.loosen((value,))
+        for uid in self.loose:
+            if isinstance(uid, tuple):
+                self.bind((uid, name), opaque())
+
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
         self.log.append(("name", key))
+        self.hold(value)
         self.names[key] = value
+
+    def hold(self, value: Value) -> None:
+        """A value was bound: whoever leaves that behind may still have it by that name."""
+        if _reached(value):
+            self.log.append(("held", value))
 
     def forget_contents(self) -> None:
         """Forget what tensors contain: something may have written into one, and views share memory."""
@@ -261,7 +313,8 @@ class State:
         self._forget_within(held)
 
     def _forget_within(self, values: Sequence[Value]) -> None:
-        """Forget the attributes of objects that can be reached by whoever may change what holds them."""
+        """Forget what can be reached by whoever may change what holds it."""
+        self.loosen(values)
         owners = {key[0] for key in self.names if isinstance(key, tuple)} if values else set()
         for part in itertools.chain.from_iterable(map(_parts, values)):
             match part:
@@ -269,6 +322,8 @@ class State:
                     self.forget_attributes(handle)
                 case Code(kind="instance", target=target) if target.uid in owners:
                     self.forget_instance(target.uid)
+                case Items() | Repeated() | Table() if part.identity:
+                    self.rename(part, forgotten(part))
                 case _:
                     pass
 
@@ -303,6 +358,10 @@ class State:
                     self.forget_instance(touched)
                 case "shapes":
                     self.forget_tensors()
+                case "held":
+                    self.loosen((touched,))
+                case "loose":
+                    self.change_unknown()
                 case _:
                     self.forget_contents()
 
@@ -316,13 +375,15 @@ class State:
         if not effects:
             return
         limits.spend(len(self.names) // 4)
-        seen = State(log=effects)
+        seen = State(log=effects, loose=self.loose)
         for key, value in self.names.items():
             if isinstance(key, str) and type(value) in HOLDING:
                 self.names[key] = seen.as_changed(value)
         self.log.extend(effects)
         if _SHAPES in effects:
             self.forget_tensors()
+        if _LOOSE in effects:
+            self.change_unknown()
 
     def as_changed(self, value: Value) -> Value:
         """A value held outside this state, less what may have been changed since."""
@@ -337,15 +398,19 @@ class State:
             value = without_tensors(value)
         for what, touched in self.log:
             if what == "object" and not objects.isdisjoint((id(touched), *identity_of(touched))):
-                value = _rebuilt(value, _changing(touched, forgotten(touched)), {}, certain=False)
+                change = _changing(touched, forgotten(touched), self)
+                value = _rebuilt(value, change, {}, certain=False)
+            if what == "loose":
+                value = self._less_loose(value, {})
             written = written or what == "contents"
         return without_contents(value) if written else value
 
 
-#: ("object" | "name" | "attributes" | "instance" | "contents" | "shapes", what of it)
+#: ("object" | "name" | "held" | "attributes" | "instance" | "contents" | "shapes" | "loose", what of it)
 Effect = tuple[str, Any]
 _CONTENTS: Effect = ("contents", None)
 _SHAPES: Effect = ("shapes", None)
+_LOOSE: Effect = ("loose", None)
 
 #: Kinds of values that can change while they keep their name.
 HOLDING = frozenset((TensorFacts, Items, Repeated, Table, AnyOf))
@@ -356,7 +421,8 @@ def distinct(effects: Iterable[Effect]) -> list[Effect]:
     found: dict[tuple[str, Hashable], Effect] = {}
     for effect in effects:
         what, touched = effect
-        found.setdefault((what, id(touched) if what == "object" else touched), effect)
+        by_itself = what in ("object", "held")
+        found.setdefault((what, id(touched) if by_itself else touched), effect)
     return list(found.values())
 
 
@@ -400,6 +466,28 @@ def objects_in(value: Value) -> Identity:
         return Identity()
     limits.spend(parts_of(value) // 4)
     return Identity().union(*map(identity_of, _parts(value)))
+
+
+def _reached(value: Value) -> set[Hashable]:
+    """The objects that a value may be, or that may be in it: those of the project as well."""
+    found: set[Hashable] = set()
+    if type(value) in HOLDING or isinstance(value, Code):
+        limits.spend(parts_of(value) // 4)
+        for part in _parts(value):
+            found.update(identity_of(part))
+            if isinstance(part, Code) and part.kind == "instance":
+                found.add(part.target.uid)
+    return found
+
+
+def _in_itself(value: Value) -> Value:
+    """An object less what is known of itself where it is in itself."""
+    same = identity_of(value)
+
+    def change(part: Value) -> Value:
+        return part if part is value or same.isdisjoint(identity_of(part)) else forgotten(part)
+
+    return _rebuilt(value, change, {}) if same else value
 
 
 #: Values that were changed already, with what became of them: one object in two places stays one.
@@ -457,7 +545,7 @@ def _with_parts(
     return value
 
 
-def _changing(old: Value, new: Value) -> Callable[[Value], Value]:
+def _changing(old: Value, new: Value, state: State) -> Callable[[Value], Value]:
     """What parts of values become where `old` was changed in place into `new`; what may be the same object is forgotten.
 
     Which of several alternatives a value is was not known: it may be the old one still.
@@ -467,7 +555,11 @@ def _changing(old: Value, new: Value) -> Callable[[Value], Value]:
     def change(part: Value) -> Value:
         if part is old:
             return new
-        return part if not same or same.isdisjoint(identity_of(part)) else forgotten(part)
+        if not same or same.isdisjoint(identity_of(part)):
+            return part
+        less = forgotten(part)
+        state.loosen((part,), shown=less)
+        return less
 
     return change
 
@@ -779,4 +871,5 @@ def join(a: State | None, b: State | None) -> State | None:
     log = a.log if a.log is b.log else [*a.log, *b.log]
     muted, certain = max(a.muted, b.muted), a.certain and b.certain
     outer = {**a.outer, **b.outer}
-    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer)
+    return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer, loose)
+    loose = a.loose if a.loose is b.loose else a.loose | b.loose

@@ -139,6 +139,7 @@ def _assign(interp: Interpreter, node: cst.Assign, state: State) -> State:
         # It runs where it is read, and what it reads may have changed by then.
         value = Repeated(UNKNOWN, "generator")
     if interp.frame.parameters:
+        state.loosen((value,))
         boundaries.note_overwriting(interp, node, state)
     for target in node.targets:
         assign(interp, target.target, value, state)
@@ -160,7 +161,7 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
     if not is_simple(node.value) and only_reads(node.target):
         left = state.settle(interp.evaluate(node.target, state))
     if isinstance(left, Table) and isinstance(node.operator, cst.BitOrAssign):
-        state.rename(left, merge_tables(left, right))
+        state.rename(left, merge_tables(left, right, state))
         return state
     ways = alternatives(left)
     if isinstance(left, AnyOf):
@@ -172,6 +173,9 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         state.forget_contents()
     if isinstance(left, TensorFacts):
         return state
+    if any(isinstance(way, Unknown) for way in ways):
+        state.loosen((right,))
+        state.change_unknown()
     if any(isinstance(way, TensorFacts) for way in ways):
         if not all(isinstance(way, TensorFacts) for way in ways):
             assign(interp, node.target, opaque(), state)
@@ -184,6 +188,7 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         state.rename(left, value)
         return state
     if isinstance(left, Unknown):
+        state.loosen((right,), shown=value)
         interp.let_change(left, state)
         if isinstance(node.target, (cst.Name, cst.Attribute)):
             assign(interp, node.target, opaque(left.not_none), state)
@@ -199,6 +204,9 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State)
             state.names[name] = value
             if interp.run.conventions.suffix_shapes:
                 _believe_name(interp, target, value, state)
+            state.hold(value)
+            if name in interp.frame.declared:
+                state.loosen((value,))
         case cst.Tuple(elements) | cst.List(elements):
             _unpack(interp, list(elements), value, state)
         case cst.Attribute(owner, attr):
@@ -248,6 +256,7 @@ def _unpack(
             return
     for element in elements:
         if isinstance(element, cst.StarredElement):
+    state.loosen((value,))
             assign(interp, element.value, Repeated(UNKNOWN, "list"), state)
         elif isinstance(spread, Repeated):
             assign(interp, element.value, element_of(spread), state)
@@ -267,7 +276,7 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
             owner = state.settle(interp.evaluate(target.value, state))
     match owner:
         case Table():
-            state.rename(owner, store(owner, at, value))
+            state.rename(owner, store(owner, at, value, state))
         case Items(items, kind):
             if (
                 isinstance(at, Literal)
@@ -281,8 +290,12 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
                 state.rename(owner, Repeated(UNKNOWN, kind))
         case TensorFacts() | Unknown():
             state.forget_contents()
+                state.loosen((value,))
             if isinstance(owner, TensorFacts) and owner.tags:
                 state.rename(owner, replace(owner, values=None, tags=frozenset()))
+            if isinstance(owner, Unknown):
+                state.loosen((value,))
+                state.change_unknown()
             if isinstance(owner, Unknown) and owner.handle:
                 state.forget_attributes(owner.handle)
         case Code(kind="instance", target=Instance() as instance):
@@ -293,28 +306,40 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
             state.forget_contents()
         case _:
             state.rename(owner, UNKNOWN)
+            state.loosen((value,))
+            state.change_unknown()
             state.forget_contents()
 
 
+            state.loosen((value,))
 def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
-    for target in [node.target] if isinstance(node.target, cst.Name) else []:
-        state.names.pop(target.value, None)
-    if isinstance(node.target, cst.Attribute):
-        owner = interp.evaluate(node.target.value, state)
-        interp.let_change(owner, state)
-    if isinstance(node.target, cst.Subscript):
-        for owner in alternatives(interp.evaluate(node.target.value, state)):
-            if isinstance(owner, Table):
-                state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
-            elif isinstance(owner, (Items, Repeated)):
-                state.rename(owner, Repeated(UNKNOWN, "list"))
-            else:
-                interp.let_change(owner, state)
+    _delete_target(interp, node.target, state)
     return state
 
 
 def _return(interp: Interpreter, node: cst.Return, state: State) -> None:
     value = Literal(None) if node.value is None else interp.evaluate(node.value, state)
+def _delete_target(interp: Interpreter, target: cst.BaseExpression, state: State) -> None:
+    match target:
+        case cst.Name(name):
+            state.names.pop(name, None)
+        case cst.Tuple(elements) | cst.List(elements):
+            for element in elements:
+                _delete_target(interp, element.value, state)
+        case cst.Attribute(value):
+            interp.let_change(interp.evaluate(value, state), state)
+        case cst.Subscript(value):
+            for owner in alternatives(interp.evaluate(value, state)):
+                if isinstance(owner, Table):
+                    state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
+                elif isinstance(owner, (Items, Repeated)):
+                    state.rename(owner, Repeated(UNKNOWN, "list"))
+                else:
+                    interp.let_change(owner, state)
+        case _:
+            pass
+
+
     interp.frame.returns.append((state.resolve(value), state))
 
 
@@ -367,7 +392,7 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
             if current is None:
                 break
             # rounds before this one may have changed what it is about
-            item = State(log=current.log[mark:]).as_changed(item)
+            item = State(log=current.log[mark:], loose=current.loose).as_changed(item)
             assign(interp, node.target, item, current)
             with interp.loop() as loop:
                 current = run_suite(interp, suite(node.body), current)
@@ -648,12 +673,14 @@ class _Left:
 
     def take(self) -> tuple[list[tuple[Value, State]], list[State], list[State]]:
         """Take them back."""
+                thrown.loosen((first,))
         found: list[list[Any]] = []
         for ways, count in zip(
             (self.returns, self.loop.breaks, self.loop.continues), self.counts, strict=True
         ):
             found.append(ways[count:])
             del ways[count:]
+            thrown.loosen((thrown.names[key],))
         return found[0], found[1], found[2]
 
 
@@ -676,7 +703,8 @@ def _finally(
             mark = len(state.log)
             after = run_suite(interp, body, state.copy())
             if after is not None:
-                left.returns.append((State(log=after.log[mark:]).as_changed(value), after))
+                seen = State(log=after.log[mark:], loose=after.loose)
+                left.returns.append((seen.as_changed(value), after))
         for states, ways in ((broken, left.loop.breaks), (continued, left.loop.continues)):
             for state in states:
                 after = run_suite(interp, body, state.copy())
@@ -749,7 +777,8 @@ def _names_a_failure(node: cst.BaseExpression) -> bool:
 
 
 def _match(interp: Interpreter, node: cst.Match, state: State) -> State | None:
-    interp.evaluate(node.subject, state)
+    # a pattern may give a name to whatever is in it
+    state.loosen((interp.evaluate(node.subject, state),))
     result: State | None = None
     unmatched = state.copy()
     for case in node.cases:
@@ -877,6 +906,7 @@ _HANDLERS: dict[type, Callable[[Any, Any, State], State | None]] = {
     cst.Continue: _continue,
     cst.Try: _try,
     cst.TryStar: _try,
+        interp.frame.declared.add(item.name.value)
     cst.With: _with,
     cst.Match: _match,
     cst.Import: _import,

@@ -1,0 +1,22 @@
+"""A function may let a name of the one around it stand for another object.
+
+finds: nothing
+"""
+
+import torch
+from fla.ops.kda import chunk_kda
+
+
+def root0(flag, n, opt, xs, x, options):
+    a, b = [1], [2]
+    last = a
+
+    def change():
+        nonlocal last
+        last = b
+
+    change()
+    last.append(3)
+    print(a, b)
+    q = torch.zeros(1, 4, 2, 8)
+    return chunk_kda(q, q, q, q, q[..., 0])
