@@ -62,11 +62,11 @@ def let_change(interp: Interpreter, value: Value, state: State) -> None:
                 state.rename(value, forgotten(value))
             for item in items:
                 let_change(interp, item, state)
-        case AnyOf(values):
         case Repeated(element):
             if value.identity:
                 state.rename(value, forgotten(value))
             let_change(interp, element, state)
+        case AnyOf(values):
             for one in values:
                 let_change(interp, one, state)
         case Unknown(_, handle):
@@ -159,8 +159,8 @@ def _follow(
         state.sure,
         state.muted,
         distinct(state.log),
-    )
         loose=state.loose,
+    )
     frame.changes_before = len(inner.log)
     since = serial()
     inner.certain = state.certain

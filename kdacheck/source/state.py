@@ -869,7 +869,7 @@ def join(a: State | None, b: State | None) -> State | None:
         )
     ranks = {h: r for h, r in a.ranks.items() if b.ranks.get(h) == r}
     log = a.log if a.log is b.log else [*a.log, *b.log]
+    loose = a.loose if a.loose is b.loose else a.loose | b.loose
     muted, certain = max(a.muted, b.muted), a.certain and b.certain
     outer = {**a.outer, **b.outer}
     return State(names, refined, ranks, a.sure & b.sure, muted, log, certain, outer, loose)
-    loose = a.loose if a.loose is b.loose else a.loose | b.loose

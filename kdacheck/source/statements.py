@@ -137,9 +137,9 @@ def _assign(interp: Interpreter, node: cst.Assign, state: State) -> State:
     is_lazy = isinstance(value, (Items, Repeated)) and value.kind == "generator"
     if is_lazy and any(not isinstance(t.target, (cst.Tuple, cst.List)) for t in node.targets):
         # It runs where it is read, and what it reads may have changed by then.
+        state.loosen((value,))
         value = Repeated(UNKNOWN, "generator")
     if interp.frame.parameters:
-        state.loosen((value,))
         boundaries.note_overwriting(interp, node, state)
     for target in node.targets:
         assign(interp, target.target, value, state)
@@ -171,11 +171,11 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
     if any(isinstance(way, (TensorFacts, Unknown)) for way in ways):
         # In place: shape and layout stay, contents change, in every view of the memory.
         state.forget_contents()
-    if isinstance(left, TensorFacts):
-        return state
     if any(isinstance(way, Unknown) for way in ways):
         state.loosen((right,))
         state.change_unknown()
+    if isinstance(left, TensorFacts):
+        return state
     if any(isinstance(way, TensorFacts) for way in ways):
         if not all(isinstance(way, TensorFacts) for way in ways):
             assign(interp, node.target, opaque(), state)
@@ -186,9 +186,9 @@ def _augmented(interp: Interpreter, node: cst.AugAssign, state: State) -> State:
         if isinstance(more, Items):
             value = Items(left.items + more.items, "list")
         state.rename(left, value)
+        state.loosen((right,), shown=value)
         return state
     if isinstance(left, Unknown):
-        state.loosen((right,), shown=value)
         interp.let_change(left, state)
         if isinstance(node.target, (cst.Name, cst.Attribute)):
             assign(interp, node.target, opaque(left.not_none), state)
@@ -202,11 +202,11 @@ def assign(interp: Interpreter, target: cst.CSTNode, value: Value, state: State)
     match target:
         case cst.Name(name):
             state.names[name] = value
-            if interp.run.conventions.suffix_shapes:
-                _believe_name(interp, target, value, state)
             state.hold(value)
             if name in interp.frame.declared:
                 state.loosen((value,))
+            if interp.run.conventions.suffix_shapes:
+                _believe_name(interp, target, value, state)
         case cst.Tuple(elements) | cst.List(elements):
             _unpack(interp, list(elements), value, state)
         case cst.Attribute(owner, attr):
@@ -254,9 +254,9 @@ def _unpack(
             for element, item in zip(elements, parts, strict=True):
                 assign(interp, element.value, item, state)
             return
+    state.loosen((value,))
     for element in elements:
         if isinstance(element, cst.StarredElement):
-    state.loosen((value,))
             assign(interp, element.value, Repeated(UNKNOWN, "list"), state)
         elif isinstance(spread, Repeated):
             assign(interp, element.value, element_of(spread), state)
@@ -288,14 +288,14 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
                 state.rename(owner, Items(tuple(changed), kind))
             else:
                 state.rename(owner, Repeated(UNKNOWN, kind))
+                state.loosen((value,))
         case TensorFacts() | Unknown():
             state.forget_contents()
-                state.loosen((value,))
-            if isinstance(owner, TensorFacts) and owner.tags:
-                state.rename(owner, replace(owner, values=None, tags=frozenset()))
             if isinstance(owner, Unknown):
                 state.loosen((value,))
                 state.change_unknown()
+            if isinstance(owner, TensorFacts) and owner.tags:
+                state.rename(owner, replace(owner, values=None, tags=frozenset()))
             if isinstance(owner, Unknown) and owner.handle:
                 state.forget_attributes(owner.handle)
         case Code(kind="instance", target=Instance() as instance):
@@ -304,21 +304,19 @@ def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state
             for one in values:
                 state.rename(one, forgotten(one))
             state.forget_contents()
-        case _:
-            state.rename(owner, UNKNOWN)
             state.loosen((value,))
             state.change_unknown()
+        case _:
+            state.rename(owner, UNKNOWN)
             state.forget_contents()
-
-
             state.loosen((value,))
+
+
 def _delete(interp: Interpreter, node: cst.Del, state: State) -> State:
     _delete_target(interp, node.target, state)
     return state
 
 
-def _return(interp: Interpreter, node: cst.Return, state: State) -> None:
-    value = Literal(None) if node.value is None else interp.evaluate(node.value, state)
 def _delete_target(interp: Interpreter, target: cst.BaseExpression, state: State) -> None:
     match target:
         case cst.Name(name):
@@ -340,6 +338,8 @@ def _delete_target(interp: Interpreter, target: cst.BaseExpression, state: State
             pass
 
 
+def _return(interp: Interpreter, node: cst.Return, state: State) -> None:
+    value = Literal(None) if node.value is None else interp.evaluate(node.value, state)
     interp.frame.returns.append((state.resolve(value), state))
 
 
@@ -653,12 +653,14 @@ def _thrown(
         if name in before.names or imports_only:
             first = thrown.names.pop(name, None)
             if first is not None:
+                thrown.loosen((first,))
                 last = None if after is None or name in often else after.names.get(name)
                 thrown.names[name] = opaque() if last is None else any_of((first, last))
         else:
             thrown.names[name] = opaque()
     for key in [k for k in thrown.names if isinstance(k, tuple)]:
         if after is None or after.names.get(key) is not thrown.names[key]:
+            thrown.loosen((thrown.names[key],))
             thrown.names[key] = opaque()
     thrown.certain = False
     return thrown
@@ -673,14 +675,12 @@ class _Left:
 
     def take(self) -> tuple[list[tuple[Value, State]], list[State], list[State]]:
         """Take them back."""
-                thrown.loosen((first,))
         found: list[list[Any]] = []
         for ways, count in zip(
             (self.returns, self.loop.breaks, self.loop.continues), self.counts, strict=True
         ):
             found.append(ways[count:])
             del ways[count:]
-            thrown.loosen((thrown.names[key],))
         return found[0], found[1], found[2]
 
 
@@ -886,6 +886,7 @@ def _type_alias(interp: Interpreter, node: cst.TypeAlias, state: State) -> State
 
 def _global(interp: Interpreter, node: cst.Global | cst.Nonlocal, state: State) -> State:
     for item in node.names:
+        interp.frame.declared.add(item.name.value)
         state.names[item.name.value] = opaque()
     return state
 
@@ -906,7 +907,6 @@ _HANDLERS: dict[type, Callable[[Any, Any, State], State | None]] = {
     cst.Continue: _continue,
     cst.Try: _try,
     cst.TryStar: _try,
-        interp.frame.declared.add(item.name.value)
     cst.With: _with,
     cst.Match: _match,
     cst.Import: _import,
