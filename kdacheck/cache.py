@@ -124,9 +124,9 @@ class Cache:
     def _still_holds(self, stored: Mapping[str, Any]) -> bool:
         if stored["depends"] is None:
             return True
-        root, places = stored["depends"]
+        roots, places = stored["depends"]
         for path, filename in places.items():
-            place = place_of(root, path)
+            place = place_of(tuple(roots), path)
             if (place.filename if place is not None else "") != filename:
                 return False
         return all(self._digest_of(name) == digest for name, digest in stored["files"].items())
@@ -396,7 +396,7 @@ def _outcome_from(stored: Mapping[str, Any]) -> Outcome:
         [_unpacked(finding) for finding in stored["findings"]],
         None,
         frozenset(stored["exports"]),
-        None if depends is None else Depends(*depends),
+        None if depends is None else Depends(tuple(depends[0]), depends[1]),
     )
 
 

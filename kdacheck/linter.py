@@ -438,7 +438,12 @@ def check(candidate: Candidate) -> Outcome:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python, about the strings of the file
             analysis = source.examine(
-                filename, data, versions, candidate.exports, conventions=settings.conventions
+                filename,
+                data,
+                versions,
+                candidate.exports,
+                conventions=settings.conventions,
+                folder=settings.root,
             )
         findings, exports, depends = analysis.findings, analysis.exports, analysis.depends
     except source.Unreadable as problem:

@@ -16,9 +16,9 @@ class Place(NamedTuple):
 
 
 class Depends(NamedTuple):
-    """What was asked of the files around one: the folder imports start from, and import path -> file, "" for none."""
+    """What was asked of the files around one: the folders imports start from, and import path -> file, "" for none."""
 
-    root: str
+    roots: tuple[str, ...]
     places: dict[str, str]
 
 
@@ -27,9 +27,15 @@ BUNDLED = "kdacheck.kernels"
 _ITSELF = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def place_of(root: str, path: str) -> Place | None:
-    """The place of an import path below a folder, None for a path from outside."""
-    found = _below(root, path)
+def roots_of(folder: str) -> tuple[str, ...]:
+    """The folders of a project from which its own absolute imports may start."""
+    below = (os.path.join(folder, name) for name in ("src", "python"))
+    return (folder, *filter(os.path.isdir, below))
+
+
+def place_of(roots: tuple[str, ...], path: str) -> Place | None:
+    """The place of an import path below one of several folders, None for a path from outside."""
+    found = next(filter(None, (_below(root, path) for root in roots)), None)
     if found is None and path.startswith(f"{BUNDLED}."):
         return _below(_ITSELF, path)
     return found

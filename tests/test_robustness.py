@@ -94,6 +94,13 @@ def test_what_only_looks_nested_is_analysed(text: str, wrong: str) -> None:
     assert [finding.code for finding in check(text + wrong).findings] == ["KDA001"]
 
 
+def test_loops_of_many_known_rounds_cost_little(wrong: str) -> None:
+    rounds = "def windows(x):\n    found = []\n    for i in range(0, 4096 * 8, 8):\n        found.append(x[i : i + 8])\n    return found\n"
+    calls = "".join(f"    windows(torch.randn({n + 9_000}))\n" for n in range(60))
+    text = f"{wrong}\nimport torch\n{rounds}\ndef every(q):\n{calls}    return chunk_kda(q, q, q, q, q)\n"
+    assert [finding.code for finding in check(text).findings] == ["KDA001"]
+
+
 def test_annotations_that_are_no_types() -> None:
     for annotation in ("(" * 20_000, "a[" * 20_000, "\\N{no}", "f(" * 500, "-" * 20_000):
         outcome = check(f"{IMPORT}def run(q: '{annotation}', k):\n    chunk_kda(q, k, k, k, k)\n")

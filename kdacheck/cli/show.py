@@ -28,7 +28,7 @@ def call(place: str, configuration: Configuration) -> int:
     try:
         data = read(path)
         versions = releases.resolve(settings.versions, settings.root)
-        found = explain(path, data, int(line), versions, settings.conventions)
+        found = explain(path, data, int(line), versions, settings.conventions, settings.root)
     except OSError as error:
         return fail(f"{path}: {error.strerror or error}")
     except Unreadable as error:

@@ -24,7 +24,7 @@ def tabulate(
 ) -> Contract:
     """Declare the contract of a signature such as `kernel(q, k, scale=None, *, out=None)`.
 
-    axes: parameter -> its annotation, without `| None`, which the default adds; a parameter that is not named there
+    axes: parameter -> its annotation, to which a default of None adds `| None`; a parameter that is not named there
     may be anything.
     """
     name, _, rest = signature.rstrip(") ").partition("(")
@@ -36,7 +36,7 @@ def tabulate(
         parameter, written, text = part.partition("=")
         default = _default(text) if written else REQUIRED
         annotation = axes.get(parameter, "Any")
-        if default is None and annotation != "Any":
+        if default is None and annotation != "Any" and not annotation.endswith("| None"):
             annotation += " | None"
         parameters.append(Parameter(parameter, annotation, default, keyword_only))
     contract = Contract(

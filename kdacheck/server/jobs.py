@@ -35,7 +35,15 @@ def calls(text: Text, at: tuple[int, int] | None) -> list[Told]:
         return []
     versions = releases.resolve(settings.versions, settings.root)
     try:
-        return tell(text.path, text.data, versions, text.around.exports, at, settings.conventions)
+        return tell(
+            text.path,
+            text.data,
+            versions,
+            text.around.exports,
+            at,
+            settings.conventions,
+            settings.root,
+        )
     except (Unreadable, RecursionError):
         return []
 

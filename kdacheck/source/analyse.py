@@ -50,18 +50,21 @@ def examine(
     exports: frozenset[str] = frozenset(),
     seen: list[Run] | None = None,
     conventions: Conventions = NONE,
+    folder: str = "",
 ) -> Analysis:
     """What `analyse` tells, what is only likely, and what the file hands on.
 
     exports: import paths of functions and classes of the project that reach a contracted callee.
     seen: takes what the interpreter saw, where somebody wants to look at it.
-    conventions: what names and docstrings mean here.
+    conventions: what names and docstrings mean here. folder: that of the project, whose own callees count.
     """
     try:
-        return _analyse(filename, data, versions, exports, seen, conventions)
+        return _analyse(filename, data, versions, exports, seen, conventions, folder)
     except RecursionError:
         return _with_room(
-            lambda: _analyse(filename, data, versions, exports, seen, conventions, deep=True)
+            lambda: _analyse(
+                filename, data, versions, exports, seen, conventions, folder, deep=True
+            )
         )
 
 
@@ -106,6 +109,7 @@ def _analyse(
     exports: frozenset[str],
     seen: list[Run] | None,
     conventions: Conventions,
+    folder: str,
     deep: bool = False,
 ) -> Analysis:
     text = decode(data)
@@ -130,7 +134,7 @@ def _analyse(
     from kdacheck.source.roots import run_root
     from kdacheck.source.run import Run
 
-    project = Project(filename, name)
+    project = Project(filename, name, folder)
     run = Run(project=project, conventions=conventions)
     interpreter = Interpreter(module, versions, relevant, run)
     with defaults_of(text):

@@ -14,7 +14,7 @@ from kdacheck.contracts.outputs import Output, result_of
 from kdacheck.contracts.tags import BY_CALL, K_FIRST, PACKED, PERHAPS_UNPACKED, UNPACKED, V_FIRST
 from kdacheck.facts import Literal, TensorFacts, Unknown
 from kdacheck.facts.tensors import ASPECTS
-from kdacheck.source.module import Definition, assigned_targets, blocks, suite
+from kdacheck.source.module import Definition, assigned_targets, blocks, names_in, suite
 from kdacheck.source.objects import Argument, is_none
 from kdacheck.source.origins import Made
 from kdacheck.source.state import State, alternatives, new_handle, opaque
@@ -241,7 +241,7 @@ def swallowed_by(interp: Interpreter, passed: Argument | None) -> str:
     if table != _star_keywords(reader):
         return ""
     name = _star_keywords(caller)
-    used = {n for statement in suite(caller.node.body) for n in _names(statement)}
+    used = {n for statement in suite(caller.node.body) for n in names_in(statement)}
     return caller.qualified if name and name not in used else ""
 
 
@@ -459,7 +459,7 @@ def note_overwriting(interp: Interpreter, node: cst.Assign, state: State) -> Non
         frame.overwritten.pop(name, None)
         if first is None or not frame.tests or state.names.get(name) is not first:
             continue
-        tested = {n for test in frame.tests for n in _names(test)}
+        tested = {n for test in frame.tests for n in names_in(test)}
         masks = [
             m for m in _passed(node.value) if m != name and m in frame.parameters and m in tested
         ]
@@ -483,17 +483,6 @@ def _passed(node: cst.BaseExpression) -> list[str]:
     return [arg.value.value for arg in node.args if isinstance(arg.value, cst.Name)]
 
 
-def _names(node: cst.CSTNode) -> set[str]:
-    found: set[str] = set()
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Name):
-            found.add(current.value)
-        stack.extend(current.children)
-    return found
-
-
 def _variables(node: cst.CSTNode) -> Iterator[str]:
     """The variables in a piece of code, less the names of attributes and keywords."""
     if isinstance(node, cst.Name):
@@ -514,7 +503,7 @@ def _tests_both(interp: Interpreter, mask: str, name: str) -> bool:
         statement = stack.pop()
         if isinstance(statement, cst.SimpleStatementLine):
             stack.extend(statement.body)
-        if isinstance(statement, (cst.If, cst.Assert)) and {mask, name} <= _names(statement.test):
+        if isinstance(statement, (cst.If, cst.Assert)) and {mask, name} <= names_in(statement.test):
             return True
         for block in blocks(statement):
             stack.extend(block)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from kdacheck import contracts
 from kdacheck.facts import Literal, TensorFacts, Unknown
-from kdacheck.source import contracted, judge, python_builtins, torch_modules
+from kdacheck.source import contracted, judge, own, python_builtins, torch_modules
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.expressions import is_simple, only_reads, subscript
 from kdacheck.source.functions import construct, expected_to_fail, run_function, unknown_call
@@ -419,7 +419,7 @@ def _external(
         made = contracted.make(path, arguments)
         if made is not None:
             return made
-    chosen = contracts.choose(path, interp.versions)
+    chosen = own.choose(path, interp.versions, interp.run.project)
     if chosen is not None:
         # Kernels write operands, states and rings, but never offsets or slot lists: contents stay known.
         return judge.judge(interp, path, *chosen, arguments, node, state)

@@ -61,10 +61,11 @@ def explain(
     line: int,
     versions: Mapping[str, str],
     conventions: Conventions = NONE,
+    folder: str = "",
 ) -> Explanation:
     """Explain the contracted calls on one line. Raises Unreadable."""
     seen: list[Run] = []
-    examine(filename, data, versions, seen=seen, conventions=conventions)
+    examine(filename, data, versions, seen=seen, conventions=conventions, folder=folder)
     calls: dict[str, None] = {}
     lines: set[int] = set()
     for run in seen:
@@ -84,13 +85,14 @@ def tell(
     exports: frozenset[str] = frozenset(),
     at: tuple[int, int] | None = None,
     conventions: Conventions = NONE,
+    folder: str = "",
 ) -> list[Told]:
     """The contracted calls of a file without their explanations, or with them those around one place.
 
     exports: those of `examine`. Raises Unreadable.
     """
     seen: list[Run] = []
-    examine(filename, data, versions, exports, seen, conventions)
+    examine(filename, data, versions, exports, seen, conventions, folder)
     told: dict[Told, None] = {}
     for run in seen:
         module = next(iter(run.interpreters))

@@ -14,6 +14,7 @@ from kdacheck.facts.dims import add, at_least, floor_divide, multiply, serial, s
 from kdacheck.source import annotations, limits, narrowing
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.integers import as_dim, from_dim
+from kdacheck.source.module import dotted
 from kdacheck.source.objects import Function, function, is_none
 from kdacheck.source.state import (
     State,
@@ -31,12 +32,14 @@ from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
     External,
+    Identity,
     Items,
     Repeated,
     ShapeOf,
     Span,
     Table,
     Value,
+    identity_of,
 )
 
 if TYPE_CHECKING:
@@ -476,6 +479,18 @@ def only_reads(node: cst.CSTNode) -> bool:
             return is_simple(node)
 
 
+#: Functions that read what they are given when what they give is read.
+_LAZY = frozenset(("enumerate", "filter", "iter", "map", "reversed", "zip"))
+
+
+def read_from(interp: Interpreter, node: cst.BaseExpression, state: State) -> Identity:
+    """The lists and iterators that an iterable is, or is read from while it is gone through: `zip(xs, ys)`."""
+    if isinstance(node, cst.Call) and dotted(node.func) in _LAZY:
+        return Identity().union(*(read_from(interp, arg.value, state) for arg in node.args))
+    values = alternatives(interp.evaluate(node, state)) if only_reads(node) else ()
+    return Identity().union(*(identity_of(v) for v in values if not isinstance(v, Table)))
+
+
 def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
     left = _once(interp, node.left, state)
     is_and = isinstance(node.operator, cst.And)
@@ -767,8 +782,12 @@ def _comprehend(
     if isinstance(iterable, Items) and len(iterable.items) <= 64 and not interp.spent:
         results: list[Value] = []
         cover: Value | None = None
-        mark = len(state.log)
+        begin = mark = len(state.log)
+        lists = read_from(interp, clause.iter, state)
         for item in iterable.items:
+            if state.has_changed(lists, begin):
+                cover = UNKNOWN if cover is None else any_of((cover, UNKNOWN))
+                break
             interp.spend()
             state.suffer(state.log[mark:])  # what the elements before this one have changed
             mark = len(state.log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,19 +18,23 @@ from kdacheck.source.module import (
     defaults_to_none,
     dotted,
     harmless,
+    names_in,
     suite,
     yields,
 )
-from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial
+from kdacheck.source.objects import Argument, Arguments, Class, Function, Instance, Partial, is_none
 from kdacheck.source.state import (
     State,
+    alternatives,
     any_of,
     distinct,
     forgotten,
     join,
     opaque,
+    reached,
     repeated,
     without_contents,
+    without_objects,
     without_tensors,
 )
 from kdacheck.source.values import UNKNOWN, AnyOf, Code, Items, Repeated, Table, Value
@@ -77,11 +81,23 @@ def let_change(interp: Interpreter, value: Value, state: State) -> None:
             interp.forget_object(target, state)
         case Code(kind="method", bound=receiver) if receiver is not None:
             let_change(interp, receiver, state)
+        case Code(kind="function", target=Function() as target):
+            closure = _closure(interp.home(target.module), target)
+            for name in _handed_on(interp.home(target.module), target):
+                if name in closure and reached(closure[name]):
+                    let_change(interp, closure[name], state)
         case Code(kind="partial", target=Partial() as target):
             for argument in target.arguments.every():
                 let_change(interp, argument, state)
         case _:
             pass
+
+
+def _handed_on(interp: Interpreter, target: Function) -> Iterable[str]:
+    """Names around a function whose objects it may hand on to whoever changes them."""
+    if not target.is_lambda:
+        return interp.module.changes.escaped
+    return names_in(target.body)
 
 
 def expected_to_fail(interp: Interpreter, callee: Value) -> None:
@@ -169,6 +185,11 @@ def _follow(
     interp.run.chain.append((node, name, caller.module))
     try:
         bind(interp, target, arguments, inner, receiver)
+        passed = arguments.every()
+        if any(map(is_none, passed)):
+            frame.instead = frozenset(
+                id(v) for v in passed if any(isinstance(one, Unknown) for one in alternatives(v))
+            )
         if target.is_lambda:
             assert isinstance(target.body, cst.BaseExpression)
             value = interp.evaluate(target.body, inner)
@@ -320,8 +341,7 @@ def defaults_of(interp: Interpreter, params: cst.Parameters, state: State) -> di
             continue
         value = without_contents(state.resolve(interp.evaluate(param.default, state)))
         # One list or dict serves all calls, and each may change it.
-        mutable = isinstance(value, Table) or (isinstance(value, Items) and value.kind != "tuple")
-        found[param.name.value] = forgotten(value) if mutable else value
+        found[param.name.value] = without_objects(value)
     return found
 
 

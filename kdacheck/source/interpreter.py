@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -36,11 +36,12 @@ from kdacheck.source.run import Run
 from kdacheck.source.state import (
     State,
     any_of,
-    forgotten,
     new_handle,
     objects_in,
     opaque,
+    reached,
     without_contents,
+    without_objects,
     without_tensors,
 )
 from kdacheck.source.torch_registry import words
@@ -53,11 +54,13 @@ from kdacheck.source.values import (
     Device,
     DType,
     External,
+    Identity,
     Items,
     Repeated,
     ShapeOf,
     Table,
     Value,
+    identity_of,
 )
 
 
@@ -80,6 +83,8 @@ class Interpreter:
         self.run = Run() if run is None else run
         self.run.interpreters[module] = self
         self.globals: dict[Hashable, Value] = {}
+        #: Objects that unknown values of the module may be.
+        self.loose: set[Hashable] = set()
         self.star_imports: list[str] = []
         self.assigned: dict[int, set[str]] = {}
         self._classes: dict[Definition, Class] = {}
@@ -219,7 +224,11 @@ class Interpreter:
     def lookup(self, name: str, state: State) -> Value:
         found = state.names.get(name)
         if found is not None:
-            return UNKNOWN if self._is_unsettled(name, found) else found
+            if self._is_unsettled(name, found):
+                state.loosen((found,))
+                return UNKNOWN
+            unsettled = self.module.unsettled(self.frame.definition) if self.run.frames else ()
+            return without_objects(found) if _share(found, state.names, unsettled) else found
         if self.run.frames:
             found = self.frame.closure.get(name)
         if found is None:
@@ -231,18 +240,33 @@ class Interpreter:
                 found = without_tensors(found)
             if self.module.changes.writes and isinstance(found, TensorFacts):
                 found = without_contents(found)
-            changes = self.module.changes
-            if name in changes.escaped and changes.in_place and isinstance(found, (Table, Items)):
-                found = forgotten(found) if found.identity else found
+            found = self._less_changed(name, found)
         if found is not None:
             changes = self.module.changes
             if changes.everything or name in changes.names_touched:
+                state.loosen((found,))
                 return found if _is_code(found) else UNKNOWN
             return UNKNOWN if name in changes.names_rebound else state.as_changed(found)
         if found is None:
             found = self._from_star(name)
         if found is None:
             return External(f"builtins.{name}") if name in python_builtins.NAMES else UNKNOWN
+        return found
+
+    def _less_changed(self, name: str, found: Value) -> Value:
+        """What a name from outside stands for, less what functions may have changed by this name or another."""
+        changes = self.module.changes
+        if not changes.in_place:
+            return found
+        if name in changes.escaped:
+            return without_objects(found)
+        changed = changes.names_touched | changes.escaped
+        held = reached(found)
+        if held and changed and not held.isdisjoint(self.loose):
+            return without_objects(found)
+        around = (self._global_names(), self.frame.closure if self.run.frames else {})
+        if held and any(_share(found, names, changed) for names in around):
+            return without_objects(found)
         return found
 
     def _is_unsettled(self, name: str, found: Value) -> bool:
@@ -451,7 +475,9 @@ class Interpreter:
                     return Items(
                         tuple(
                             any_of(column) for column in zip(*(s.items for s in known), strict=True)
-                        )
+                        ),
+                        "generator",
+                        Identity().union(*map(identity_of, known)),
                     )
                 state.loosen((value,))
                 return Repeated(UNKNOWN)
@@ -586,6 +612,7 @@ class Interpreter:
                 if self.is_written_elsewhere(each, name) or each.is_parameterized:
                     return UNKNOWN
                 if name in self.module.changes.held and objects_in(value):
+                    state.loosen((value,))
                     return UNKNOWN
                 return state.as_changed(without_contents(value))
             if any(d.name == name for d in each.definition.children):
@@ -858,7 +885,7 @@ class Interpreter:
     def run_module(self) -> None:
         frame = self.new_frame("<module>", {})
         self.run.frames.append(frame)
-        state = State(self.globals)
+        state = State(self.globals, loose=self.loose)
         try:
             end = statements.run_suite(self, self.module.body, state)
         finally:
@@ -907,6 +934,14 @@ def _movable(value: Value) -> Value:
 def _is_open(value: Value) -> bool:
     """Whether nothing is known of a value that may be a tensor, its rank least of all."""
     return isinstance(value, Unknown) or (isinstance(value, TensorFacts) and value.shape is None)
+
+
+def _share(found: Value, names: Mapping[Hashable, Value], others: Iterable[str]) -> bool:
+    """Whether a value may be, or hold, an object that another name has as well."""
+    held = reached(found) if others else ()
+    return bool(held) and any(
+        not held.isdisjoint(reached(names[name])) for name in others if name in names
+    )
 
 
 def _is_code(value: Value) -> bool:

@@ -51,6 +51,18 @@ def blocks(statement: cst.CSTNode) -> Iterator[Suite]:
             pass
 
 
+def names_in(node: cst.CSTNode) -> set[str]:
+    """All names in a piece of code, those of attributes and keywords included."""
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Name):
+            found.add(current.value)
+        stack.extend(current.children)
+    return found
+
+
 def small_statements(
     statements: Suite,
 ) -> Iterator[cst.BaseSmallStatement | cst.BaseCompoundStatement]:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from kdacheck.places import Depends, Place, place_of
+from kdacheck.places import Depends, Place, place_of, roots_of
 from kdacheck.source import select
 from kdacheck.source.module import Module
 from kdacheck.source.reading import parse
@@ -17,6 +17,9 @@ from kdacheck.source.text import Unreadable, decode, outline_of
 
 #: Bytes of other files read for one file: parsing is what following costs.
 MAX_BYTES = 80 * 1024
+
+#: Bytes of a file that is read at all, and be it for a signature.
+MAX_READ = 512 * 1024
 
 #: Longer helpers are not followed, unless a kernel is called in them.
 MAX_LINES = 60
@@ -37,36 +40,43 @@ def root_of(filename: str, name: str) -> str:
 
 
 class Project:
-    """The files around one file."""
+    """The files around one file. folder: that of the project, "" where only its own package counts."""
 
-    def __init__(self, filename: str, name: str) -> None:
-        self.root = root_of(filename, name)
+    def __init__(self, filename: str, name: str, folder: str = "") -> None:
+        around = roots_of(folder) if folder else ()
+        self.roots = tuple(dict.fromkeys((root_of(filename, name), *around)))
         self.followed: set[str] = set()
         self.bytes_left = MAX_BYTES
         self.places: dict[str, str] = {}
 
     def place(self, path: str) -> Place | None:
         """Where an import path leads inside the project, None for a path from outside."""
-        found = place_of(self.root, path)
+        found = place_of(self.roots, path)
         self.places[path] = found.filename if found is not None else ""
         return found
 
     @property
     def depends(self) -> Depends:
         """What was asked so far: where that has another answer, so may the analysis."""
-        return Depends(self.root, dict(self.places))
+        return Depends(self.roots, dict(self.places))
 
     def may_follow(self, place: Place) -> bool:
         """Whether a definition is worth reading, within the limits."""
+        data = _data(place.filename, _readings.get(place.filename, 0))
+        is_new = place.filename not in self.followed
+        if data is None or (is_new and len(data) > self.bytes_left):
+            return False
         if not _is_telling(place.filename, _readings.get(place.filename, 0), place.name):
             return False
-        if place.filename not in self.followed:
-            size = len(_data(place.filename, _readings.get(place.filename, 0)) or b"")
-            if size > self.bytes_left:
-                return False
-            self.bytes_left -= size
+        if is_new:
+            self.bytes_left -= len(data)
             self.followed.add(place.filename)
         return True
+
+    def statements(self, place: Place) -> Iterator[ast.stmt]:
+        """The statements of a file that bind its names, none where it cannot be parsed."""
+        tree = _tree(place.filename, _readings.get(place.filename, 0))
+        return _top_level(tree) if tree is not None else iter(())
 
     def module(self, place: Place) -> Module | None:
         """The parsed file, None where it cannot be parsed."""
@@ -118,9 +128,9 @@ def _module(filename: str, reading: int, name: str) -> Module | None:
 def _data(filename: str, reading: int) -> bytes | None:
     unsaved = _unsaved.get(filename)
     if unsaved is not None:
-        return unsaved if len(unsaved) <= MAX_BYTES else None
+        return unsaved if len(unsaved) <= MAX_READ else None
     try:
-        if os.path.getsize(filename) > MAX_BYTES:
+        if os.path.getsize(filename) > MAX_READ:
             return None
         with open(filename, "rb") as file:
             return file.read()

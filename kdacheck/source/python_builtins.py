@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -531,12 +531,30 @@ def _cast(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: S
     return arguments.positional[1].value if len(arguments.positional) > 1 else UNKNOWN
 
 
-@_register("copy.copy", "copy.deepcopy")
+@_register("copy.copy")
 def _copy(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
     value = _first(arguments)
     if isinstance(value, Table):
         return Table(dict(value.entries), value.open, dict(value.maybe))
     return value if isinstance(value, (Literal, Integer)) else opaque()
+
+
+@_register("copy.deepcopy")
+def _deepcopy(interp: Interpreter, arguments: Arguments, node: cst.CSTNode, state: State) -> Value:
+    return _copied(_first(arguments))
+
+
+def _copied(value: Value) -> Value:
+    match value:
+        case Table(entries, opened, maybe):
+            first = {k: _copied(v) for k, v in entries.items()}
+            return Table(first, opened, {k: _copied(v) for k, v in maybe.items()})
+        case TensorFacts():
+            return replace(value)  # another tensor that is like it
+        case Literal() | Integer():
+            return value
+        case _:
+            return opaque()
 
 
 def method(

@@ -24,7 +24,7 @@ def run_root(
 ) -> None:
     node = definition.node
     assert isinstance(node, cst.FunctionDef)
-    state = State()
+    state = State(loose=set(interp.loose))
     interp.run.limit = min(interp.run.steps + BUDGET, CEILING)
     interp.run.wiring = Wiring()
     decorators = [d for outer in definition.within for d in outer.decorators]

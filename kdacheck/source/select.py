@@ -221,6 +221,7 @@ class _Definition:
     imported: set[str] = field(default_factory=set)
     augmented: set[str] = field(default_factory=set)
     counted: set[str] = field(default_factory=set)
+    taken: list[tuple[ast.expr, ast.expr]] = field(default_factory=list)
     escaped: set[str] = field(default_factory=set)
     writes: bool = False
     reshapes: bool = False
@@ -236,6 +237,15 @@ class _Definition:
                 self.augmented.add(name)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
                 self.counted.add(name)
+            case (
+                ast.Assign(targets=[target], value=source)
+                | ast.NamedExpr(target=target, value=source)
+            ):
+                self.taken.append((target, source))
+            case (
+                ast.For(target=target, iter=source) | ast.comprehension(target=target, iter=source)
+            ):
+                self.taken.append((target, source))
             case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
                 is_own = isinstance(owner, ast.Name) and owner.id == self.receiver
                 (self.own if is_own else self.attributes).add(attr)
@@ -272,6 +282,16 @@ class _Definition:
                 self.attributes.add("*")
             case _:
                 pass
+
+    def changed_by_part(self) -> None:
+        """Take note of the objects of which some part that has a name is changed in place."""
+        known = -1
+        while known < len(self.changed):
+            known = len(self.changed)
+            for target, source in self.taken:
+                if self.changed.isdisjoint(_bound_in(target)):
+                    continue
+                self.changed.update(_taken_from(source))
 
     def _changes_object(self, node: ast.expr) -> None:
         while True:
@@ -332,6 +352,35 @@ def _read(node: ast.AST) -> Iterator[ast.AST]:
             yield source
         case ast.Dict(keys=keys, values=values):
             yield from (value for key, value in zip(keys, values, strict=True) if key is None)
+        case _:
+            pass
+
+
+def _bound_in(target: ast.expr) -> Iterator[str]:
+    return (
+        node.id
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
+#: Functions that hand on what is in their arguments, and methods that hand on what is in their object.
+_PASSING = frozenset(("enumerate", "filter", "iter", "list", "reversed", "sorted", "tuple", "zip"))
+_GIVING = frozenset(("get", "items", "pop", "setdefault", "values"))
+
+
+def _taken_from(node: ast.expr) -> Iterator[str]:
+    """The names of what holds the objects that an expression gives: `rows` of `rows[0]` and `zip(rows, xs)`."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner):
+            yield from _taken_from(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _GIVING:
+            yield from _taken_from(inner)
+        case ast.Call(func=ast.Name(id=name), args=args) if name in _PASSING:
+            for inner in args:
+                yield from _taken_from(inner)
         case _:
             pass
 
@@ -572,6 +621,8 @@ def _parameters(args: ast.arguments) -> Iterator[str]:
 
 def _changes(definitions: Sequence[_Definition]) -> Changes:
     functions = [d for d in definitions if d.number and not d.is_class]
+    for definition in functions:
+        definition.changed_by_part()
     assigned: dict[str, set[int]] = {}
     own: dict[str, set[int]] = {}
     for definition in definitions:

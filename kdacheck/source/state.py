@@ -233,9 +233,9 @@ class State:
 
     def loosen(self, values: Iterable[Value], shown: Value | None = None) -> None:
         """From now on an unknown value may be one of the objects that the values are or hold, `shown` no longer does."""
-        found = set[Hashable]().union(*map(_reached, values))
+        found = set[Hashable]().union(*map(reached, values))
         if found:
-            self.loose |= found if shown is None else found - _reached(shown)
+            self.loose |= found if shown is None else found - reached(shown)
 
     def change_unknown(self) -> None:
         """Something unknown was changed, which may be any loose object."""
@@ -259,6 +259,14 @@ class State:
             if type(value) in HOLDING:
                 self.names[key] = self._less_loose(value, seen)
 
+    def has_changed(self, objects: Identity, mark: int) -> bool:
+        """Whether one of the objects may have been changed since the log had the length `mark`."""
+        return bool(objects) and any(
+            not objects.isdisjoint(identity_of(touched) if what == "object" else self.loose)
+            for what, touched in self.log[mark:]
+            if what in ("object", "loose")
+        )
+
     def _less_loose(self, value: Value, seen: Changed) -> Value:
         def change(part: Value) -> Value:
             return part if self.loose.isdisjoint(identity_of(part)) else forgotten(part)
@@ -280,7 +288,7 @@ class State:
 
     def hold(self, value: Value) -> None:
         """A value was bound: whoever leaves that behind may still have it by that name."""
-        if _reached(value):
+        if reached(value):
             self.log.append(("held", value))
 
     def forget_contents(self) -> None:
@@ -468,7 +476,7 @@ def objects_in(value: Value) -> Identity:
     return Identity().union(*map(identity_of, _parts(value)))
 
 
-def _reached(value: Value) -> set[Hashable]:
+def reached(value: Value) -> set[Hashable]:
     """The objects that a value may be, or that may be in it: those of the project as well."""
     found: set[Hashable] = set()
     if type(value) in HOLDING or isinstance(value, Code):
@@ -478,6 +486,11 @@ def _reached(value: Value) -> set[Hashable]:
             if isinstance(part, Code) and part.kind == "instance":
                 found.add(part.target.uid)
     return found
+
+
+def without_objects(value: Value) -> Value:
+    """A value, less what is known of the lists, sets and dicts that it is or holds."""
+    return _rebuilt(value, lambda part: forgotten(part) if identity_of(part) else part, {})
 
 
 def _in_itself(value: Value) -> Value:
@@ -661,6 +674,8 @@ def any_of(values: Iterable[Value]) -> Value:
     """One of the values: merged where they are of a kind, listed where they are not."""
     kept: list[Value] = []
     values = list(itertools.chain.from_iterable(map(alternatives, values)))
+    if len(values) > MAX_ALTERNATIVES and (number := _one_number(values)) is not None:
+        return number
     limits.spend(len(values))
     for value in values:
         for index, other in enumerate(kept):
@@ -679,6 +694,18 @@ def any_of(values: Iterable[Value]) -> Value:
     if any(isinstance(v, Unknown) and not v.handle for v in kept):
         return _one_unknown(kept)
     return AnyOf(tuple(kept))
+
+
+def _one_number(values: Sequence[Value]) -> Value | None:
+    """One of many known ints, as merging them one by one would tell it; None where they are something else."""
+    limits.spend(len(values) // 16)
+    numbers = {v.value if isinstance(v, Literal) and type(v.value) is int else None for v in values}
+    if None in numbers:
+        return None
+    known = [number for number in numbers if number is not None]
+    few = known if len(known) <= MAX_ALTERNATIVES else None
+    dim = symbol("?", min(known), max(known), few)
+    return Literal(dim) if isinstance(dim, int) else Integer(dim)
 
 
 def _one_unknown(values: Sequence[Value]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from kdacheck.source.expressions import (
     merge_tables,
     only_reads,
     operator_text,
+    read_from,
     store,
 )
 from kdacheck.source.frames import Loop
@@ -34,7 +36,7 @@ from kdacheck.source.module import (
     suite,
     walrus_names,
 )
-from kdacheck.source.objects import Function, Instance, function
+from kdacheck.source.objects import Function, Instance, function, is_none
 from kdacheck.source.select import absolute
 from kdacheck.source.state import (
     State,
@@ -46,6 +48,7 @@ from kdacheck.source.state import (
     new_handle,
     objects_in,
     opaque,
+    repeated,
     unsure,
 )
 from kdacheck.source.values import (
@@ -359,22 +362,44 @@ def _if(interp: Interpreter, node: cst.If, state: State) -> State | None:
     narrowing.part(yes, no)
     both = yes is not None and no is not None
     after = None
+    absent = _taken_for_none(interp, node.test, state, yes, no)
     if yes is not None:
         interp.frame.tests.append(node.test)
-        after = run_suite(interp, suite(node.body), yes)
+        with interp.quiet() if absent is yes else nullcontext():
+            after = run_suite(interp, suite(node.body), yes)
         interp.frame.tests.pop()
     if no is not None:
-        match node.orelse:
-            case cst.If():
-                no = run(interp, node.orelse, no)
-            case cst.Else():
-                no = run_suite(interp, suite(node.orelse.body), no)
-            case _:
-                pass
+        with interp.quiet() if absent is no else nullcontext():
+            match node.orelse:
+                case cst.If():
+                    no = run(interp, node.orelse, no)
+                case cst.Else():
+                    no = run_suite(interp, suite(node.orelse.body), no)
+                case _:
+                    pass
     result = join(after, no)
     if both and result is not None:
         result.certain = _is_certain_again(interp, node, certain)
     return result
+
+
+def _taken_for_none(
+    interp: Interpreter,
+    test: cst.BaseExpression,
+    before: State,
+    yes: State | None,
+    no: State | None,
+) -> State | None:
+    """The branch in which an unknown argument is None that the caller passed instead of another (`g=None, g_sum=g`).
+
+    Nobody knows that it is, and then the other is not meant to be missing.
+    """
+    if not interp.frame.instead or not isinstance(test, cst.Comparison):
+        return None
+    name = test.left.value if isinstance(test.left, cst.Name) else ""
+    if id(before.names.get(name)) not in interp.frame.instead:
+        return None
+    return next((s for s in (yes, no) if s is not None and is_none(s.names[name])), None)
 
 
 def _is_certain_again(interp: Interpreter, node: cst.CSTNode, certain: bool) -> bool:
@@ -384,12 +409,21 @@ def _is_certain_again(interp: Interpreter, node: cst.CSTNode, certain: bool) -> 
 
 def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
     iterable = interp.iterate(state.resolve(interp.evaluate(node.iter, state)), state)
+    mark, lists = len(state.log), read_from(interp, node.iter, state)
+    rows = repeated(iterable.items, "tuple") if isinstance(iterable, Items) else iterable
+
+    def enter(current: State) -> State:
+        element: Value = opaque()
+        if isinstance(rows, Repeated) and not current.has_changed(lists, mark):
+            element = element_of(rows)
+        assign(interp, node.target, element, current)
+        return current
+
     if isinstance(iterable, Items) and len(iterable.items) <= MAX_UNROLLED and not interp.spent:
         current: State | None = state
         broken: State | None = None
-        mark = len(state.log)
         for item in iterable.items:
-            if current is None:
+            if current is None or current.has_changed(lists, mark):
                 break
             # rounds before this one may have changed what it is about
             item = State(log=current.log[mark:], loose=current.loose).as_changed(item)
@@ -398,26 +432,11 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
                 current = run_suite(interp, suite(node.body), current)
             current = join(current, _all(loop.continues))
             broken = join(broken, _all(loop.breaks))
-        return join(broken, _orelse(interp, node.orelse, current))
-
-    def enter(current: State) -> State:
-        match iterable:
-            case Repeated():
-                element = element_of(iterable)
-            case Items(items):
-                element = any_of(items)
-            case _:
-                element = opaque()
-        assign(interp, node.target, element, current)
-        return current
-
-    return _repeat(
-        interp,
-        node,
-        state,
-        enter=enter,
-        leave=lambda s: s,
-    )
+        if current is None or not current.has_changed(lists, mark):
+            return join(broken, _orelse(interp, node.orelse, current))
+        after = _repeat(interp, node, current, enter=enter, leave=lambda s: s, more=True)
+        return join(broken, after)
+    return _repeat(interp, node, state, enter=enter, leave=lambda s: s)
 
 
 def _while(interp: Interpreter, node: cst.While, state: State) -> State | None:
@@ -436,15 +455,19 @@ def _repeat(
     state: State,
     enter: Callable[[State], State | None],
     leave: Callable[[State], State | None],
+    more: bool = False,
 ) -> State | None:
-    """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see."""
+    """A loop of unknown length: one pass as the first iteration, then passes from what any iteration may see.
+
+    more: the loop went some rounds already, and there may be none left.
+    """
     names = _assigned_names(interp, suite(node.body))
     run, certain = interp.run, state.certain
     first = enter(state.copy())
     if not run.first_rounds:
         run.put_off = False
     if first is not None:
-        first.certain = not run.first_rounds
+        first.certain = not run.first_rounds and not more
     run.first_rounds += 1
     with interp.loop() as loop:
         after = run_suite(interp, suite(node.body), first) if first is not None else None

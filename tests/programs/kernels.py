@@ -158,7 +158,7 @@ def _reshape(rng: random.Random, name: str, value: Tensor) -> str | None:
 def _unflatten(rng: random.Random, name: str, value: Tensor) -> str | None:
     axis = _axis(rng, value)
     size = value.shape[axis]
-    part = rng.choice([n for n in (1, 2, 3, 4, size) if size % n == 0])
+    part = rng.choice([n for n in (1, 2, 3, 4, size) if n and size % n == 0])
     return f"{name}.unflatten({axis}, ({part}, {size // part}))"
 
 

@@ -224,7 +224,8 @@ def _declare(row: str) -> None:
     operands = tuple(p for p in given if p in _PACKED and p not in _WHOLE.get(name, ()))
     first = "s" if name == "chunk_global_cumsum" else operands[0]
     tokens = "_" if name in _OWN_TOKENS else "T"
-    axes = dict.fromkeys(operands, f'Float[Tensor, "B {tokens} ..."]')
+    # where a gate has no default, some of these operators do without it all the same
+    axes = dict.fromkeys(operands, f'Float[Tensor, "B {tokens} ..."] | None')
     axes |= {p: f'Float[Tensor, "B {tokens} _ _"]' for p in operands if p in _RANK_4}
     axes |= {"cu_seqlens": 'Int[Tensor, "N+1"]', "cu_seqlens_cpu": 'Int[Tensor, "N+1"]'}
     states = tuple(p for p in given if p in _STATES and name not in _STATE_OBJECTS)

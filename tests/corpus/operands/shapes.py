@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from attn_gym.linear import gdn as gym_gdn
 from einops import rearrange
+from fla.ops.gated_delta_product import chunk_gated_delta_product
 from fla.ops.kda import chunk_kda, fused_recurrent_kda
 from sglang.kernels.ops.attention.fla.kda import fused_recurrent_kda as triton_recurrent_kda
 
@@ -72,3 +73,9 @@ def keys_of_another_length(v, g, beta):
 def the_batch_axis_is_missing(k, v, g, beta):
     # bad: KDA204
     return chunk_kda(torch.randn(64, 4, 64), k, v, g, beta)
+
+
+def an_operator_that_does_without_its_gate(beta):
+    q, k = torch.randn(2, 64, 4, 64), torch.randn(2, 128, 4, 64)
+    # ok
+    return chunk_gated_delta_product(q, k, k, g=None, beta=beta, num_householder=2)

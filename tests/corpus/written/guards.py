@@ -7,6 +7,7 @@ import torch
 from beartype import door
 from beartype.door import die_if_unbearable, is_bearable
 from fla.ops.kda import chunk_kda
+from fla.ops.kda.gate import fused_kda_gate
 from jaxtyping import Float
 from torch import Tensor
 
@@ -154,3 +155,27 @@ def changed_under_another_name(q, k, v, g, beta, s, out, A, bias):
     other.t_()
     # ok
     return flash_kda.fwd(q, k, v, g, beta, s, out, A, bias, -5.0)
+
+
+def _made_where_it_is_missing(q, k, v, g, beta, made):
+    if made is None:
+        # ok
+        made = fused_kda_gate(g, torch.zeros(4))
+    return chunk_kda(q, k, v, made, beta)
+
+
+def one_instead_of_the_other(q, k, v, beta, saved):
+    made = saved.gate
+    # ok
+    return _made_where_it_is_missing(q, k, v, None, beta, made)
+
+
+def _made_of_the_first(q, k, v, g, beta, made):
+    if made is None:
+        made = fused_kda_gate(g, torch.zeros(4))
+    return chunk_kda(q, k, v, made, beta)
+
+
+def neither_of_two(q, k, v, beta):
+    # bad: KDA205
+    return _made_of_the_first(q, k, v, None, beta, None)
