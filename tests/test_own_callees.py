@@ -96,3 +96,25 @@ def test_a_caller_is_read_anew_when_the_signature_changes(kdacheck, write):
     ran = kdacheck("--output-format", "concise")
     assert "there is no parameter `fresh_flag`" in ran.out
     assert "did you mean `fresh_flags`?" in ran.out
+
+
+POOL = """\
+import torch
+from sglang.kernels.ops.attention.fla.kda import chunk_kda
+
+def run(q, k, v, g, beta, states, indices, cu):
+    return chunk_kda(q, k, v, g, beta, initial_state=states[indices], cu_seqlens=cu)
+"""
+
+
+@pytest.mark.parametrize(("more", "status"), [("", 0), (", initial_state_indices=None", 1)])
+def test_what_its_own_signature_lacks_is_not_missing(kdacheck, write, more, status):
+    folder = "python/sglang/kernels/ops/attention/fla"
+    for parent in ("", "/kernels", "/kernels/ops", "/kernels/ops/attention", ""):
+        write(f"python/sglang{parent}/__init__.py", "")
+    write(f"{folder}/__init__.py", "")
+    head = "def chunk_kda(q, k, v, g, beta, scale=None, initial_state=None, cu_seqlens=None"
+    write(f"{folder}/kda.py", f"{head}{more}, **kwargs):\n    ...\n")
+    write("test/run.py", POOL)
+    ran = kdacheck("--output-format", "concise", "test")
+    assert (ran.status, "KDA404" in ran.out) == (status, bool(status))

@@ -396,6 +396,8 @@ def returned(
 
 def _is_on(contract: Contract, given: Mapping[str, Argument], flag: str) -> bool | None:
     """Whether a flag of the call is set; None where that cannot be told."""
+    if flag not in contract.by_name:
+        return None
     value = given[flag].value if flag in given else Literal(contract.by_name[flag].default)
     return bool(value.value) if isinstance(value, Literal) else None
 
@@ -409,7 +411,7 @@ def _output(
     tags: frozenset[str],
 ) -> Value:
     is_there = True
-    if out is not None and out.flag and out.flag in contract.by_name:
+    if out is not None and out.flag:
         is_there = _is_on(contract, given, out.flag)
     if out is None or is_there is False:
         return NONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from kdacheck import contracts
-from kdacheck.facts import Literal, TensorFacts, Unknown
+from kdacheck.facts import Literal, TensorFacts, Unknown, equal
 from kdacheck.source import contracted, judge, own, python_builtins, torch_modules
 from kdacheck.source import torch_semantics as torch
 from kdacheck.source.expressions import is_simple, only_reads, subscript
@@ -156,6 +156,7 @@ def call_method(
             if name in CHANGING:
                 state.loosen(arguments.every())
                 state.change_unknown()
+            interp.called_unknown(name, state)
             stored = state.names.get((handle, name)) if handle else None
             if stored is not None and not isinstance(stored, Unknown):
                 return dispatch(interp, stored, arguments, node, state)
@@ -325,7 +326,9 @@ def dispatch(
         case Code(kind="method", target=Function() as target, bound=receiver):
             return run_function(interp, target, arguments, state, node, receiver)
         case Code(kind="partial", target=Partial() as target):
-            return dispatch(interp, target.callee, target.complete(arguments), node, state)
+            kept = target.arguments.changed(state.as_changed)
+            complete = Partial(target.callee, kept).complete(arguments)
+            return dispatch(interp, target.callee, complete, node, state)
         case Code(kind="class", target=Class() as cls):
             if cls.is_odd:
                 unknown_call(interp, arguments, state)
@@ -486,6 +489,8 @@ def _external(
     result = torch.call_function(path, values, _torch_keywords(interp, arguments, state))
     if "out" in arguments.keywords or path.rpartition(".")[2].endswith("_"):
         state.forget_contents()
+    if "out" in arguments.keywords and _may_resize(arguments.keywords["out"].value, result):
+        state.forget_tensors()
     if path.rpartition(".")[2] in torch.INPLACE_SHAPE_METHODS:
         state.forget_tensors()
         return opaque()
@@ -495,6 +500,14 @@ def _external(
         return unknown_call(interp, arguments, state)
     source = next((v for v in values if isinstance(v, TensorFacts)), None)
     return interp.torch_result(result, source, node, path.rpartition(".")[2], state, values[1:])
+
+
+def _may_resize(out: Value, result: Value | None) -> bool:
+    """Whether a tensor given as `out=` may get another shape, as one of the wrong shape does."""
+    if not isinstance(out, TensorFacts) or out.shape is None:
+        return False
+    shape = result.shape if isinstance(result, TensorFacts) else None
+    return shape is None or len(shape) != len(out.shape) or not all(map(equal, shape, out.shape))
 
 
 def _as_tensor(interp: Interpreter, value: Value, state: State) -> Value:

@@ -540,6 +540,7 @@ class Interpreter:
             return ShapeOf(value.handle)
         if name == "__dict__":
             state.forget_attributes(value.handle)
+            state.forget_loose()
             return opaque(True)
         if name in ("T", "mT", "H", "data", "dtype", "device", "ndim"):
             facts = self.tensor_of(value, state)
@@ -669,6 +670,11 @@ class Interpreter:
             other is not cls and cls in other.lineage() and other.defines(name)
             for other in self._classes.values()
         )
+
+    def called_unknown(self, name: str, state: State) -> None:
+        """A method of something unknown is called: one of this name may be that of a loose object."""
+        if state.loose and any(c.method(name) is not None for c in self._classes.values()):
+            state.forget_loose({n for c in self._classes.values() for n in c.names})
 
     def forget_object(self, instance: Instance, state: State) -> None:
         """Forget the attributes of an object of the project, those its classes give it included."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +202,19 @@ class Arguments:
     def every(self) -> list[Value]:
         named = (*self.positional, *self.keywords.values(), *self.maybe.values())
         return [*(a.value for a in named), *self.rest]
+
+    def changed(self, change: Callable[[Value], Value]) -> Arguments:
+        """The same arguments with other values."""
+
+        def made(named: Mapping[str, Argument]) -> dict[str, Argument]:
+            return {name: Argument(change(a.value), a.node) for name, a in named.items()}
+
+        return replace(
+            self,
+            positional=[Argument(change(a.value), a.node) for a in self.positional],
+            keywords=made(self.keywords),
+            maybe=made(self.maybe),
+        )
 
     def before(self, first: Sequence[Argument]) -> Arguments:
         """The same call with more positional arguments in front."""

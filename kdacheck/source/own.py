@@ -108,12 +108,17 @@ def _value(node: ast.expr) -> Any:
 
 def _has(contract: Contract, own: Signature) -> bool:
     """Whether a contract is of a release with this signature, but for defaults."""
-    law = contract.first(Swallows)
-    read = law.reads if law is not None else ()
+    read = _read(contract)
     known = [(p.name, p.keyword_only) for p in contract.parameters if p.name not in read]
     return known == [(name, only) for name, _, only in own.parameters] and (
         contract.swallows is own.is_open
     )
+
+
+def _read(contract: Contract) -> tuple[str, ...]:
+    """The keywords that a callee reads out of its `**kwargs`."""
+    law = contract.first(Swallows)
+    return law.reads if law is not None else ()
 
 
 @lru_cache(maxsize=256)
@@ -132,9 +137,8 @@ def _adapted(contract: Contract, own: Signature) -> Contract:
     )
     if own.is_open:
         named = {p.name for p in parameters}
-        parameters += tuple(
-            _parameter(p, p.name, None, True) for p in contract.parameters if p.name not in named
-        )
+        more = [p for p in contract.parameters if p.name in _read(contract) and p.name not in named]
+        parameters += tuple(_parameter(p, p.name, None, True) for p in more)
     kept = {p.name for p in parameters}
     clauses = [c for law in contract.clauses if (c := _less(law, contract, kept)) is not None]
     if own.is_open:

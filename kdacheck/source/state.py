@@ -280,6 +280,11 @@ class State:
             if isinstance(uid, tuple):
                 self.bind((uid, name), opaque())
 
+    def forget_loose(self, names: Iterable[str] = ()) -> None:
+        """Forget the attributes of the loose objects of the project."""
+        for uid in [uid for uid in self.loose if isinstance(uid, tuple)]:
+            self.forget_instance(uid, names)
+
     def bind(self, key: Hashable, value: Value) -> None:
         """Bind a name or attribute in the middle of an expression."""
         self.log.append(("name", key))

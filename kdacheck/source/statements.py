@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -766,6 +766,7 @@ def _imports_only(node: cst.Try | cst.TryStar) -> bool:
 
 def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
     muted, swallows = 0, False
+    entered: list[tuple[str, Value]] = []
     for item in node.items:
         name = dotted(item.item)
         value = interp.evaluate(item.item, state)
@@ -775,11 +776,14 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
         if "patch" in name.split(".") and last in _PATCHING:
             muted = 1
         swallows = swallows or managers.swallows(interp, value, name)
+        entered.append((name, value))
+        if isinstance(value, Code):
+            interp.let_change(value, state)
         if item.asname is not None:
-            entered = value if managers.enters_itself(value) else opaque()
-            assign(interp, item.asname.name, entered, state)
+            given = value if managers.enters_itself(value) else opaque()
+            assign(interp, item.asname.name, given, state)
     if not muted and not swallows:
-        return run_suite(interp, suite(node.body), state)
+        return _left(interp, entered, run_suite(interp, suite(node.body), state))
     before, mark = state.copy(), len(state.log)
     state.muted += muted
     state.certain = False
@@ -789,7 +793,20 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
     assert result is not None
     result.muted = before.muted
     result.certain = _is_certain_again(interp, node, before.certain)
-    return result
+    return _left(interp, entered, result)
+
+
+def _left(
+    interp: Interpreter, entered: Sequence[tuple[str, Value]], state: State | None
+) -> State | None:
+    """What is behind a `with` block: its managers may have changed what they hold."""
+    for name, value in entered if state is not None else ():
+        assert state is not None
+        if isinstance(value, Code):
+            interp.let_change(value, state)
+        elif not name.startswith("torch."):
+            state.change_unknown()
+    return state
 
 
 def _names_a_failure(node: cst.BaseExpression) -> bool:
