@@ -118,3 +118,17 @@ def test_what_its_own_signature_lacks_is_not_missing(kdacheck, write, more, stat
     write("test/run.py", POOL)
     ran = kdacheck("--output-format", "concise", "test")
     assert (ran.status, "KDA404" in ran.out) == (status, bool(status))
+
+
+@pytest.mark.parametrize(("more", "codes"), [("", []), (None, ["KDA402"])])
+def test_another_release_may_keep_states_in_another_precision(kdacheck, write, more, codes):
+    if more is not None:
+        write_library(write, kernel=KERNEL.format(more=", initial_state=None"))
+    write(
+        "fla/layers/kda.py" if more is not None else "run.py",
+        "import torch\nfrom fla.ops.kda import chunk_kda\n\ndef run(q, k, v, g, beta):\n"
+        "    h0 = torch.zeros(2, 4, 64, 64, dtype=torch.bfloat16)\n"
+        "    return chunk_kda(q, k, v, g, beta, initial_state=h0)\n",
+    )
+    ran = kdacheck("--output-format", "concise")
+    assert [line.split()[1] for line in ran.out.splitlines() if "KDA" in line] == codes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -43,6 +44,8 @@ _OF_EACH = (Boundaries, Dense, Gate, GateParameters, Indices, Packed, States)
 
 #: Laws about the signature of one release.
 _OF_A_RELEASE = (Drift, Swallows, Open)
+
+_WIDTH = re.compile(r"\b(?:B?(Float)|U?(Int))\d+\[")
 
 #: The default of a parameter that is an expression of which nothing is known.
 _EXPRESSION = object()
@@ -151,7 +154,7 @@ def _parameter(known: Parameter | None, name: str, default: Any, keyword_only: b
         return Parameter(name, "Any", None if default is _EXPRESSION else default, keyword_only)
     if default is _EXPRESSION:
         default = None if known.required else known.default
-    text = known.text
+    text = _WIDTH.sub(r"\1\2[", known.text)  # another release may compute in another precision
     if default is None and "None" not in text and text != "Any":
         text += " | None"
     return Parameter(name, text, default, keyword_only)
