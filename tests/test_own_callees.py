@@ -94,7 +94,7 @@ def test_a_caller_is_read_anew_when_the_signature_changes(kdacheck, write):
     write_library(write, kernel=KERNEL.format(more="").replace("fresh_flag", "fresh_flags"))
     forget()
     ran = kdacheck("--output-format", "concise")
-    assert "there is no parameter `fresh_flag`" in ran.out
+    assert "`chunk_kda` (fla-core of this project): there is no parameter `fresh_flag`" in ran.out
     assert "did you mean `fresh_flags`?" in ran.out
 
 

@@ -28,6 +28,9 @@ from kdacheck.contracts.model import REQUIRED, Contract, Parameter
 from kdacheck.source.project import Project
 from kdacheck.source.select import absolute
 
+#: What is said of the release of a callee that the project defines in another way than the catalogue.
+_OWN = "of this project"
+
 #: Imports from imports are followed to this depth.
 _DEPTH = 5
 
@@ -60,8 +63,8 @@ def choose(
         return chosen
     own = _signature_of(project, path)
     if own is None:
-        return _opened(chosen[0]), chosen[1]
-    return chosen if _has(chosen[0], own) else (_adapted(chosen[0], own), chosen[1])
+        return _opened(chosen[0]), _OWN
+    return chosen if _has(chosen[0], own) else (_adapted(chosen[0], own), _OWN)
 
 
 def _signature_of(project: Project, path: str, depth: int = 0) -> Signature | None:
