@@ -491,6 +491,17 @@ def read_from(interp: Interpreter, node: cst.BaseExpression, state: State) -> Id
     return Identity().union(*(identity_of(v) for v in values if not isinstance(v, Table)))
 
 
+def viewed(interp: Interpreter, node: cst.BaseExpression, state: State) -> Identity:
+    """The dict whose values an iterable shows as they are: that of `table.items()`."""
+    match node:
+        case cst.Call(func=cst.Attribute(owner, cst.Name("items" | "values")), args=[]) if (
+            only_reads(owner)
+        ):
+            return identity_of(interp.evaluate(owner, state))
+        case _:
+            return Identity()
+
+
 def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:
     left = _once(interp, node.left, state)
     is_and = isinstance(node.operator, cst.And)
@@ -783,7 +794,7 @@ def _comprehend(
         results: list[Value] = []
         cover: Value | None = None
         begin = mark = len(state.log)
-        lists = read_from(interp, clause.iter, state)
+        lists = read_from(interp, clause.iter, state) | viewed(interp, clause.iter, state)
         for item in iterable.items:
             if state.has_changed(lists, begin):
                 cover = UNKNOWN if cover is None else any_of((cover, UNKNOWN))
@@ -792,7 +803,7 @@ def _comprehend(
             state.suffer(state.log[mark:])  # what the elements before this one have changed
             mark = len(state.log)
             inner = state.copy()
-            interp.assign(clause.target, item, inner)
+            interp.assign(clause.target, state.as_changed_since(item, begin), inner)
             certain, possible = True, True
             for condition in clause.ifs:
                 yes, no = narrowing.split(interp, condition.test, inner)

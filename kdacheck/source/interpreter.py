@@ -446,6 +446,9 @@ class Interpreter:
     def iterate(self, value: Value, state: State, count: int | None = None) -> Value:
         """The elements of a value: Items where all are known, Repeated where one stands for all."""
         match value:
+            case Items(kind="generator") | Repeated(kind="generator"):
+                state.rename(value, Repeated(UNKNOWN, "generator"))  # it is read once
+                return value
             case Items() | Repeated():
                 return value
             case Table(entries, False, maybe) if not maybe:

@@ -286,6 +286,8 @@ def _split_one(
         found = _split_dtype(interpreter, left, right, a, b, state)
         if found is not None:
             return found if operator in ("==", "is", "in") else (found[1], found[0])
+    if operator in ("in", "not in"):
+        interpreter.iterate(b, state)
     if operator in ("in", "not in") and isinstance(b, (Items, Table)):
         yes, no = _split_in(interpreter, left, a, b, state)
         return (yes, no) if operator == "in" else (no, yes)

@@ -70,6 +70,8 @@ def function(
 ) -> Value | None:
     """The value of a call of a standard function, None where it is not one we know."""
     handler = _FUNCTIONS.get(path)
+    if path in ("builtins.any", "builtins.all"):
+        interp.iterate(_first(arguments), state)
     if handler is None:
         return SOMETHING if path.startswith("builtins.") and path[9:] in _PURE else None
     if arguments.open_positional and path != "functools.partial":

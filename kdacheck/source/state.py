@@ -398,6 +398,10 @@ class State:
         if _LOOSE in effects:
             self.change_unknown()
 
+    def as_changed_since(self, value: Value, mark: int) -> Value:
+        """A value held outside this state, less what was changed since the log had the length `mark`."""
+        return State(log=self.log[mark:], loose=self.loose).as_changed(value)
+
     def as_changed(self, value: Value) -> Value:
         """A value held outside this state, less what may have been changed since."""
         if isinstance(value, Unknown) and _SHAPES in self.log:

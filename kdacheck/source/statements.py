@@ -21,6 +21,7 @@ from kdacheck.source.expressions import (
     operator_text,
     read_from,
     store,
+    viewed,
 )
 from kdacheck.source.frames import Loop
 from kdacheck.source.module import (
@@ -56,6 +57,7 @@ from kdacheck.source.values import (
     AnyOf,
     Code,
     External,
+    Identity,
     Items,
     Repeated,
     ShapeOf,
@@ -410,11 +412,12 @@ def _is_certain_again(interp: Interpreter, node: cst.CSTNode, certain: bool) -> 
 def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
     iterable = interp.iterate(state.resolve(interp.evaluate(node.iter, state)), state)
     mark, lists = len(state.log), read_from(interp, node.iter, state)
+    table = viewed(interp, node.iter, state)
     rows = repeated(iterable.items, "tuple") if isinstance(iterable, Items) else iterable
 
     def enter(current: State) -> State:
         element: Value = opaque()
-        if isinstance(rows, Repeated) and not current.has_changed(lists, mark):
+        if isinstance(rows, Repeated) and not current.has_changed(lists | table, mark):
             element = element_of(rows)
         assign(interp, node.target, element, current)
         return current
@@ -422,11 +425,13 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
     if isinstance(iterable, Items) and len(iterable.items) <= MAX_UNROLLED and not interp.spent:
         current: State | None = state
         broken: State | None = None
-        for item in iterable.items:
+        for number, item in enumerate(iterable.items):
             if current is None or current.has_changed(lists, mark):
                 break
+            if current.has_changed(table, mark):
+                item = _in_view(interp, node.iter, table, number, current)
             # rounds before this one may have changed what it is about
-            item = State(log=current.log[mark:], loose=current.loose).as_changed(item)
+            item = current.as_changed_since(item, mark)
             assign(interp, node.target, item, current)
             with interp.loop() as loop:
                 current = run_suite(interp, suite(node.body), current)
@@ -437,6 +442,16 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
         after = _repeat(interp, node, current, enter=enter, leave=lambda s: s, more=True)
         return join(broken, after)
     return _repeat(interp, node, state, enter=enter, leave=lambda s: s)
+
+
+def _in_view(
+    interp: Interpreter, node: cst.BaseExpression, table: Identity, number: int, state: State
+) -> Value:
+    """What the view of a dict shows at a place now that the dict was changed."""
+    values = interp.evaluate(node, state) if viewed(interp, node, state) == table else UNKNOWN
+    if isinstance(values, Items) and number < len(values.items):
+        return values.items[number]
+    return opaque()
 
 
 def _while(interp: Interpreter, node: cst.While, state: State) -> State | None:
@@ -726,8 +741,7 @@ def _finally(
             mark = len(state.log)
             after = run_suite(interp, body, state.copy())
             if after is not None:
-                seen = State(log=after.log[mark:], loose=after.loose)
-                left.returns.append((seen.as_changed(value), after))
+                left.returns.append((after.as_changed_since(value, mark), after))
         for states, ways in ((broken, left.loop.breaks), (continued, left.loop.continues)):
             for state in states:
                 after = run_suite(interp, body, state.copy())
