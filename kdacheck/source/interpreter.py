@@ -559,6 +559,7 @@ class Interpreter:
         match owner:
             case Code(kind="instance", target=Instance() as target):
                 if name in target.cls.properties:
+                    state.loosen((value,))
                     state.forget_instance(target.uid)
                     state.names.pop((target.uid, name), None)
                 else:
@@ -574,6 +575,7 @@ class Interpreter:
             case External(path):
                 self.replaced.add(f"{path}.{name}")
             case AnyOf(values):
+                state.loosen((value,))
                 for one in values:
                     self.set_attribute(one, name, UNKNOWN, state)
             case _:
@@ -589,11 +591,11 @@ class Interpreter:
             self.forget_object(instance, state)
             return opaque(True)
         if not instance.exact and self._is_overridden(instance.cls, name):
-            return self.memo(key, state)
+            return self._computed(key, state)
         method = instance.cls.method(name)
         changes = self.module.changes
         if method is not None and (changes.assigners(name) or name in changes.own):
-            return self.memo(key, state)
+            return self._computed(key, state)
         if method is not None:
             owner, definition = method
             bound = Code("method", self.function_of(definition, owner), value)
@@ -607,6 +609,12 @@ class Interpreter:
         inherited = self._class_attribute(instance.cls, name, state)
         if not isinstance(inherited, Unknown):
             return inherited
+        return self._computed(key, state)
+
+    def _computed(self, key: tuple[Hashable, str], state: State) -> Value:
+        """An attribute that a method may give: any of those that the object has."""
+        held = [v for k, v in state.names.items() if isinstance(k, tuple) and k[0] == key[0]]
+        state.loosen(held)
         return self.memo(key, state)
 
     def _class_attribute(self, cls: Class, name: str, state: State) -> Value:

@@ -642,8 +642,7 @@ def _continue(interp: Interpreter, node: cst.Continue, state: State) -> None:
 
 def _try(interp: Interpreter, node: cst.Try | cst.TryStar, state: State) -> State | None:
     before, mark = state.copy(), len(state.log)
-    loop = interp.frame.loops[-1] if interp.frame.loops else Loop()
-    left = _Left(interp.frame.returns, loop)
+    left = _Left.of(interp)
     body_state = state.copy()
     body_state.certain = False
     body_state.muted += _expects_a_failure(interp, node)
@@ -711,6 +710,11 @@ class _Left:
         self.returns, self.loop = returns, loop
         self.counts = len(returns), len(loop.breaks), len(loop.continues)
 
+    @classmethod
+    def of(cls, interp: Interpreter) -> _Left:
+        """Those that will leave what is interpreted now."""
+        return cls(interp.frame.returns, interp.frame.loops[-1] if interp.frame.loops else Loop())
+
     def take(self) -> tuple[list[tuple[Value, State]], list[State], list[State]]:
         """Take them back."""
         found: list[list[Any]] = []
@@ -720,6 +724,14 @@ class _Left:
             found.append(ways[count:])
             del ways[count:]
         return found[0], found[1], found[2]
+
+    def put(
+        self, returned: list[tuple[Value, State]], broken: list[State], continued: list[State]
+    ) -> None:
+        """Let them go on."""
+        self.returns.extend(returned)
+        self.loop.breaks.extend(broken)
+        self.loop.continues.extend(continued)
 
 
 def _finally(
@@ -796,8 +808,9 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
         if item.asname is not None:
             given = value if managers.enters_itself(value) else opaque()
             assign(interp, item.asname.name, given, state)
+    left = _Left.of(interp)
     if not muted and not swallows:
-        return _left(interp, entered, run_suite(interp, suite(node.body), state))
+        return _leave(interp, entered, run_suite(interp, suite(node.body), state), left)
     before, mark = state.copy(), len(state.log)
     state.muted += muted
     state.certain = False
@@ -807,20 +820,29 @@ def _with(interp: Interpreter, node: cst.With, state: State) -> State | None:
     assert result is not None
     result.muted = before.muted
     result.certain = _is_certain_again(interp, node, before.certain)
-    return _left(interp, entered, result)
+    return _leave(interp, entered, result, left)
 
 
-def _left(
-    interp: Interpreter, entered: Sequence[tuple[str, Value]], state: State | None
+def _leave(
+    interp: Interpreter, entered: Sequence[tuple[str, Value]], ended: State | None, left: _Left
 ) -> State | None:
-    """What is behind a `with` block: its managers may have changed what they hold."""
-    for name, value in entered if state is not None else ():
-        assert state is not None
-        if isinstance(value, Code):
-            interp.let_change(value, state)
-        elif not name.startswith("torch."):
-            state.change_unknown()
-    return state
+    """What is behind a `with` block, however it is left: its managers may have changed what they hold."""
+    returned, broken, continued = left.take()
+    for state in (ended, *(state for _, state in returned), *broken, *continued):
+        mark = 0 if state is None else len(state.log)
+        for name, value in entered if state is not None else ():
+            assert state is not None
+            if isinstance(value, Code):
+                interp.let_change(value, state)
+            if not name.startswith("torch."):
+                state.change_unknown()
+        if state is not None and len(state.log) > mark:
+            returned = [
+                (state.as_changed_since(value, mark) if other is state else value, other)
+                for value, other in returned
+            ]
+    left.put(returned, broken, continued)
+    return ended
 
 
 def _names_a_failure(node: cst.BaseExpression) -> bool:
