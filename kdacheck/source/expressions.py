@@ -267,11 +267,11 @@ def _subscript(interp: Interpreter, node: cst.Subscript, state: State) -> Value:
     alias = annotations.alias(interp, value, node, state)
     if alias is not None:
         return alias
-    index = _index(interp, node.slice, state)
+    index = index_of(interp, node.slice, state)
     return subscript(interp, value, index, node, state)
 
 
-def _index(interp: Interpreter, elements: Sequence[cst.SubscriptElement], state: State) -> Value:
+def index_of(interp: Interpreter, elements: Sequence[cst.SubscriptElement], state: State) -> Value:
     parts: list[Value] = []
     for element in elements:
         match element.slice:

@@ -264,6 +264,9 @@ class Interpreter:
         held = reached(found)
         if held and changed and not held.isdisjoint(self.loose):
             return without_objects(found)
+        shown = (c.names[n] for c in self._classes.values() for n in changes.held if n in c.names)
+        if held and any(not held.isdisjoint(reached(value)) for value in shown):
+            return without_objects(found)
         around = (self._global_names(), self.frame.closure if self.run.frames else {})
         if held and any(_share(found, names, changed) for names in around):
             return without_objects(found)

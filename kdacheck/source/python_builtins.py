@@ -70,6 +70,9 @@ def function(
 ) -> Value | None:
     """The value of a call of a standard function, None where it is not one we know."""
     handler = _FUNCTIONS.get(path)
+    if path in ("builtins.eval", "builtins.exec"):
+        for value in list(state.names.values()):
+            interp.let_change(value, state)
     if path in ("builtins.any", "builtins.all"):
         interp.iterate(_first(arguments), state)
     if handler is None:

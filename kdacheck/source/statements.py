@@ -15,6 +15,7 @@ from kdacheck.source import boundaries, contracted, guards, judge, managers, nar
 from kdacheck.source.annotations import is_annotation
 from kdacheck.source.expressions import (
     arithmetic,
+    index_of,
     is_simple,
     merge_tables,
     only_reads,
@@ -272,13 +273,10 @@ def _unpack(
 def _assign_item(interp: Interpreter, target: cst.Subscript, value: Value, state: State) -> None:
     judge.judge_scatter(interp, target, value, state)
     owner = state.settle(interp.evaluate(target.value, state))
-    at: Value = UNKNOWN
-    index = target.slice[0].slice if len(target.slice) == 1 else None
-    if isinstance(owner, (Table, Items)) and isinstance(index, cst.Index):
-        at = state.resolve(interp.evaluate(index.value, state))
-        if not is_simple(index.value) and only_reads(target.value):
-            # what was called for the index may have changed it
-            owner = state.settle(interp.evaluate(target.value, state))
+    at = index_of(interp, target.slice, state)
+    if only_reads(target.value):
+        # what was called for the index may have changed it
+        owner = state.settle(interp.evaluate(target.value, state))
     match owner:
         case Table():
             state.rename(owner, store(owner, at, value, state))
@@ -331,7 +329,8 @@ def _delete_target(interp: Interpreter, target: cst.BaseExpression, state: State
                 _delete_target(interp, element.value, state)
         case cst.Attribute(value):
             interp.let_change(interp.evaluate(value, state), state)
-        case cst.Subscript(value):
+        case cst.Subscript(value, index):
+            index_of(interp, index, state)
             for owner in alternatives(interp.evaluate(value, state)):
                 if isinstance(owner, Table):
                     state.rename(owner, Table({}, True, {**owner.maybe, **owner.entries}))
