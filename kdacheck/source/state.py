@@ -50,6 +50,7 @@ MAX_ALTERNATIVES = 8
 MAX_APART = 2
 
 _handles = itertools.count(1)
+_moments = itertools.count(1)
 
 
 def new_handle() -> int:
@@ -222,9 +223,10 @@ class State:
         """Give every name of an object its new value: the object was changed in place."""
         if isinstance(old, Unknown) and not old.handle:
             return  # no object of its own: it stands for many
-        self.log.append(("object", old))
+        moment = next(_moments)
+        self.log.append(("object", (old, moment)))
         limits.spend(1 + len(self.names) // 4)
-        new = _in_itself(with_identity(new, identity_of(old)))
+        new = _in_itself(with_identity(new, Identity(identity_of(old), moment)))
         self.loosen((old,), shown=new)
         change = _changing(old, new, self)
         seen: Changed = {}
@@ -259,10 +261,10 @@ class State:
             if type(value) in HOLDING:
                 self.names[key] = self._less_loose(value, seen)
 
-    def has_changed(self, objects: Identity, mark: int) -> bool:
+    def has_changed(self, objects: frozenset[int], mark: int) -> bool:
         """Whether one of the objects may have been changed since the log had the length `mark`."""
         return bool(objects) and any(
-            not objects.isdisjoint(identity_of(touched) if what == "object" else self.loose)
+            not objects.isdisjoint(identity_of(touched[0]) if what == "object" else self.loose)
             for what, touched in self.log[mark:]
             if what in ("object", "loose")
         )
@@ -362,7 +364,7 @@ class State:
         for what, touched in distinct(effects):
             match what:
                 case "object":
-                    self.rename(touched, forgotten(touched))
+                    self.rename(touched[0], forgotten(touched[0]))
                 case "name":
                     self.bind(touched, opaque())
                 case "attributes":
@@ -409,14 +411,18 @@ class State:
         if type(value) not in HOLDING or not self.log:
             return value
         limits.spend(parts_of(value) + len(self.log) // 4)
-        objects = objects_in(value).union(map(id, _parts(value)))
+        shown = _moments_in(value)
         written = False
         if _SHAPES in self.log:
             value = without_tensors(value)
         for what, touched in self.log:
-            if what == "object" and not objects.isdisjoint((id(touched), *identity_of(touched))):
-                change = _changing(touched, forgotten(touched), self)
-                value = _rebuilt(value, change, {}, certain=False)
+            if what == "object":
+                old, moment = touched
+                if id(old) in shown or any(
+                    shown.get(each, moment) < moment for each in identity_of(old)
+                ):
+                    change = _changing(old, forgotten(old), self, moment)
+                    value = _rebuilt(value, change, {}, certain=False)
             if what == "loose":
                 value = self._less_loose(value, {})
             written = written or what == "contents"
@@ -438,8 +444,10 @@ def distinct(effects: Iterable[Effect]) -> list[Effect]:
     found: dict[tuple[str, Hashable], Effect] = {}
     for effect in effects:
         what, touched = effect
-        by_itself = what in ("object", "held")
-        found.setdefault((what, id(touched) if by_itself else touched), effect)
+        if what == "object":
+            found[what, id(touched[0])] = effect
+        else:
+            found.setdefault((what, id(touched) if what == "held" else touched), effect)
     return list(found.values())
 
 
@@ -477,18 +485,33 @@ def _parts(value: Value) -> Iterator[Value]:
         yield from _parts(part)
 
 
-def objects_in(value: Value) -> Identity:
+def objects_in(value: Value) -> frozenset[int]:
     """The lists, sets, generators and dicts that a value may be, or that may be in it."""
     if type(value) not in HOLDING:
-        return Identity()
+        return frozenset[int]()
     limits.spend(parts_of(value) // 4)
-    return Identity().union(*map(identity_of, _parts(value)))
+    return frozenset[int]().union(*map(identity_of, _parts(value)))
+
+
+def _moments_in(value: Value) -> dict[int, int]:
+    """The objects that a value may be or hold, with the first moment at which it shows one; ids of its parts as well."""
+    found: dict[int, int] = {}
+    for part in _parts(value):
+        found[id(part)] = 0
+        known = identity_of(part)
+        for each in known:
+            found[each] = min(known.moment, found.get(each, known.moment))
+    return found
+
+
+#: Kinds of values that are objects which can be changed, or may hold them.
+_REACHING = frozenset((Items, Repeated, Table, AnyOf, Code))
 
 
 def reached(value: Value) -> set[Hashable]:
     """The objects that a value may be, or that may be in it: those of the project as well."""
     found: set[Hashable] = set()
-    if type(value) in HOLDING or isinstance(value, Code):
+    if type(value) in _REACHING:
         limits.spend(parts_of(value) // 4)
         for part in _parts(value):
             found.update(identity_of(part))
@@ -567,17 +590,21 @@ def _with_parts(
     return value
 
 
-def _changing(old: Value, new: Value, state: State) -> Callable[[Value], Value]:
+def _changing(
+    old: Value, new: Value, state: State, moment: int = sys.maxsize
+) -> Callable[[Value], Value]:
     """What parts of values become where `old` was changed in place into `new`; what may be the same object is forgotten.
 
-    Which of several alternatives a value is was not known: it may be the old one still.
+    Which of several alternatives a value is was not known: it may be the old one still. moment: of the change; values
+    that show it, or later ones, stay.
     """
     same = identity_of(old)
 
     def change(part: Value) -> Value:
         if part is old:
             return new
-        if not same or same.isdisjoint(identity_of(part)):
+        known = identity_of(part)
+        if known.moment >= moment or not same or same.isdisjoint(known):
             return part
         less = forgotten(part)
         state.loosen((part,), shown=less)
@@ -796,12 +823,12 @@ def _merge(a: Value, b: Value) -> Value | None:
     if isinstance(a, Items) and isinstance(b, Items):
         if len(a.items) == len(b.items) and a.kind == b.kind:
             items = tuple(any_of(pair) for pair in zip(a.items, b.items, strict=True))
-            return Items(items, a.kind, a.identity | b.identity)
+            return Items(items, a.kind, a.identity.united(b.identity))
         return None
     if isinstance(a, Table) and isinstance(b, Table):
         return join_tables(a, b)
     if isinstance(a, Repeated) and isinstance(b, Repeated) and a == b:
-        return replace(a, identity=a.identity | b.identity)
+        return replace(a, identity=a.identity.united(b.identity))
     return None
 
 
@@ -814,7 +841,7 @@ def join_tables(a: Table, b: Table) -> Table:
                 continue  # an open table may have the key with any value
             maybe[key] = any_of((maybe[key], value)) if key in maybe else value
     entries = {key: any_of((a.entries[key], b.entries[key])) for key in a.entries if key in both}
-    return Table(entries, a.open or b.open, maybe, a.identity | b.identity)
+    return Table(entries, a.open or b.open, maybe, a.identity.united(b.identity))
 
 
 def _is_module(value: Value) -> bool:
