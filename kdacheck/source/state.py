@@ -284,7 +284,13 @@ class State:
 
     def forget_loose(self, names: Iterable[str] = ()) -> None:
         """Forget the attributes of the loose objects of the project."""
-        for uid in [uid for uid in self.loose if isinstance(uid, tuple)]:
+        limits.spend(len(self.names) // 8)
+        known = {
+            key[0]: None
+            for key, value in self.names.items()
+            if isinstance(key, tuple) and key[0] in self.loose and not isinstance(value, Unknown)
+        }
+        for uid in known:
             self.forget_instance(uid, names)
 
     def bind(self, key: Hashable, value: Value) -> None:
@@ -412,10 +418,11 @@ class State:
             return value
         limits.spend(parts_of(value) + len(self.log) // 4)
         shown = _moments_in(value)
-        written = False
+        kinds = set[str]()
         if _SHAPES in self.log:
             value = without_tensors(value)
         for what, touched in self.log:
+            kinds.add(what)
             if what == "object":
                 old, moment = touched
                 if id(old) in shown or any(
@@ -423,10 +430,9 @@ class State:
                 ):
                     change = _changing(old, forgotten(old), self, moment)
                     value = _rebuilt(value, change, {}, certain=False)
-            if what == "loose":
-                value = self._less_loose(value, {})
-            written = written or what == "contents"
-        return without_contents(value) if written else value
+        if "loose" in kinds and not self.loose.isdisjoint(shown):
+            value = self._less_loose(value, {})
+        return without_contents(value) if "contents" in kinds else value
 
 
 #: ("object" | "name" | "held" | "attributes" | "instance" | "contents" | "shapes" | "loose", what of it)
