@@ -32,7 +32,6 @@ from kdacheck.source.values import (
     UNKNOWN,
     AnyOf,
     External,
-    Identity,
     Items,
     Repeated,
     ShapeOf,
@@ -483,15 +482,15 @@ def only_reads(node: cst.CSTNode) -> bool:
 _LAZY = frozenset(("enumerate", "filter", "iter", "map", "reversed", "zip"))
 
 
-def read_from(interp: Interpreter, node: cst.BaseExpression, state: State) -> Identity:
+def read_from(interp: Interpreter, node: cst.BaseExpression, state: State) -> frozenset[int]:
     """The lists and iterators that an iterable is, or is read from while it is gone through: `zip(xs, ys)`."""
     if isinstance(node, cst.Call) and dotted(node.func) in _LAZY:
-        return Identity().union(*(read_from(interp, arg.value, state) for arg in node.args))
+        return frozenset[int]().union(*(read_from(interp, arg.value, state) for arg in node.args))
     values = alternatives(interp.evaluate(node, state)) if only_reads(node) else ()
-    return Identity().union(*(identity_of(v) for v in values if not isinstance(v, Table)))
+    return frozenset[int]().union(*(identity_of(v) for v in values if not isinstance(v, Table)))
 
 
-def viewed(interp: Interpreter, node: cst.BaseExpression, state: State) -> Identity:
+def viewed(interp: Interpreter, node: cst.BaseExpression, state: State) -> frozenset[int]:
     """The dict whose values an iterable shows as they are: that of `table.items()`."""
     match node:
         case cst.Call(func=cst.Attribute(owner, cst.Name("items" | "values")), args=[]) if (
@@ -499,7 +498,7 @@ def viewed(interp: Interpreter, node: cst.BaseExpression, state: State) -> Ident
         ):
             return identity_of(interp.evaluate(owner, state))
         case _:
-            return Identity()
+            return frozenset()
 
 
 def _boolean_value(interp: Interpreter, node: cst.BooleanOperation, state: State) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -483,7 +484,7 @@ class Interpreter:
                             any_of(column) for column in zip(*(s.items for s in known), strict=True)
                         ),
                         "generator",
-                        Identity().union(*map(identity_of, known)),
+                        Identity(itertools.chain(*map(identity_of, known))),
                     )
                 state.loosen((value,))
                 return Repeated(UNKNOWN)

@@ -58,7 +58,6 @@ from kdacheck.source.values import (
     AnyOf,
     Code,
     External,
-    Identity,
     Items,
     Repeated,
     ShapeOf,
@@ -444,7 +443,7 @@ def _for(interp: Interpreter, node: cst.For, state: State) -> State | None:
 
 
 def _in_view(
-    interp: Interpreter, node: cst.BaseExpression, table: Identity, number: int, state: State
+    interp: Interpreter, node: cst.BaseExpression, table: frozenset[int], number: int, state: State
 ) -> Value:
     """What the view of a dict shows at a place now that the dict was changed."""
     values = interp.evaluate(node, state) if viewed(interp, node, state) == table else UNKNOWN

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kdacheck.facts import Fact, Integer, Literal, Number, TensorFacts, Unknown
 
-#: Which objects a list, set, generator or dict may be: what is changed by one name is changed for every other.
-Identity = frozenset[int]
+
+class Identity(frozenset[int]):
+    """Which objects a list, set, generator or dict may be: what is changed by one name is changed for every other.
+
+    moment: of the last change that the value shows.
+    """
+
+    moment: int
+
+    def __new__(cls, objects: Iterable[int] = (), moment: int = 0) -> Identity:
+        made = super().__new__(cls, objects)
+        made.moment = moment
+        return made
+
+    def united(self, other: Identity) -> Identity:
+        """Either of two, on paths that meet."""
+        return Identity(self | other, max(self.moment, other.moment))
+
 
 _objects = itertools.count(1)
-_NOBODY: Identity = frozenset()
+_NOBODY = Identity()
 _CHANGING = frozenset(("list", "set", "generator"))
 
 
 def _new_identity(kind: str) -> Identity:
-    return frozenset((next(_objects),)) if kind in _CHANGING else _NOBODY
+    return Identity((next(_objects),)) if kind in _CHANGING else _NOBODY
 
 
 @dataclass(frozen=True, slots=True)
