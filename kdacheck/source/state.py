@@ -418,18 +418,16 @@ class State:
             return value
         limits.spend(parts_of(value) + len(self.log) // 4)
         shown = _moments_in(value)
-        kinds = set[str]()
-        if _SHAPES in self.log:
+        kinds = {what for what, _ in self.log}
+        if "shapes" in kinds:
             value = without_tensors(value)
-        for what, touched in self.log:
-            kinds.add(what)
-            if what == "object":
-                old, moment = touched
-                if id(old) in shown or any(
-                    shown.get(each, moment) < moment for each in identity_of(old)
-                ):
-                    change = _changing(old, forgotten(old), self, moment)
-                    value = _rebuilt(value, change, {}, certain=False)
+        for old, moment in [touched for what, touched in self.log if what == "object"]:
+            hit = id(old) in shown
+            for each in identity_of(old):
+                hit = hit or shown.get(each, moment) < moment
+            if hit:
+                change = _changing(old, forgotten(old), self, moment)
+                value = _rebuilt(value, change, {}, certain=False)
         if "loose" in kinds and not self.loose.isdisjoint(shown):
             value = self._less_loose(value, {})
         return without_contents(value) if "contents" in kinds else value
@@ -835,7 +833,16 @@ def _merge(a: Value, b: Value) -> Value | None:
         return join_tables(a, b)
     if isinstance(a, Repeated) and isinstance(b, Repeated) and a == b:
         return replace(a, identity=a.identity.united(b.identity))
-    return None
+    return _merge_unknown(a, b) or _merge_unknown(b, a)
+
+
+def _merge_unknown(a: Value, b: Value) -> Value | None:
+    """A list of which nothing is known, where that is what one of two is: it may be the other as well."""
+    if not (isinstance(a, Repeated) and isinstance(b, (Items, Repeated)) and a.kind == b.kind):
+        return None
+    if a.element != Unknown():
+        return None
+    return Repeated(a.element, a.kind, identity=a.identity.united(b.identity))
 
 
 def join_tables(a: Table, b: Table) -> Table:
