@@ -183,11 +183,11 @@ class Enforced(Replacement):
     def make(self, path: str, contract: Contract, version: str, original: Any, method: bool) -> Any:
         from kdacheck.runtime.decorate import guarded
         from kdacheck.runtime.guard import Guard
-        from kdacheck.runtime.reading import of_contract
+        from kdacheck.runtime.reading import fitted, of_contract
 
         @functools.cache
         def guard() -> Guard:
-            return Guard(of_contract(contract, path), version)
+            return Guard(of_contract(fitted(contract, original, method=method), path), version)
 
         return guarded(original, guard, method=method)
 
@@ -223,9 +223,10 @@ class Dry(Replacement):
         self.stubbed.clear()
 
     def make(self, path: str, contract: Contract, version: str, original: Any, method: bool) -> Any:
+        from kdacheck.runtime.reading import fitted
         from kdacheck.runtime.standins import stand_in
 
-        new = stand_in(contract, version)
+        new = stand_in(fitted(contract, original, method=method), version)
         return _as_method(new) if method else new
 
     def fill(self, module: ModuleType) -> None:

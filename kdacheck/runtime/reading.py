@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kdacheck.contracts import signatures
 from kdacheck.contracts.clauses import Clause, Open
 from kdacheck.contracts.model import REQUIRED, Contract, Parameter, label
 from kdacheck.runtime.errors import Unusable
@@ -85,6 +86,30 @@ def of_function(function: Callable[..., Any], clauses: tuple[Clause, ...]) -> Si
         tuple(n for n, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_ONLY),
         _VARIADIC[0] in kinds.values(),
         _VARIADIC[1] in kinds.values(),
+    )
+
+
+def fitted(contract: Contract, function: Callable[..., Any], *, method: bool) -> Contract:
+    """A contract of the catalogue with the parameters of the function that is really there."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[int(method) :]
+    except (TypeError, ValueError):
+        return contract
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return contract
+    own = tuple(
+        (p.name, _default(p.default), p.kind is inspect.Parameter.KEYWORD_ONLY)
+        for p in parameters
+        if p.kind is not inspect.Parameter.VAR_KEYWORD
+    )
+    return signatures.fit(contract, signatures.Signature(own, len(own) < len(parameters)))
+
+
+def _default(value: Any) -> Any:
+    if value is _EMPTY:
+        return REQUIRED
+    return (
+        value if isinstance(value, (bool, int, float, str, type(None))) else signatures.EXPRESSION
     )
 
 

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from kdacheck import contracts
-from kdacheck.contracts.clauses import (
-    Boundaries,
-    Clause,
-    Dense,
-    Drift,
-    Gate,
-    GateParameters,
-    Indices,
-    Open,
-    Packed,
-    States,
-    Swallows,
-    named_by,
-)
-from kdacheck.contracts.model import REQUIRED, Contract, Parameter
+from kdacheck.contracts.model import REQUIRED, Contract
+from kdacheck.contracts.signatures import EXPRESSION, Signature, fit
 from kdacheck.source.project import Project
 from kdacheck.source.select import absolute
 
@@ -35,25 +19,6 @@ _OWN = "of this project"
 _DEPTH = 5
 
 
-class Signature(NamedTuple):
-    """The parameters of a function: name -> (default, keyword-only). is_open: it takes `**kwargs`."""
-
-    parameters: tuple[tuple[str, Any, bool], ...]
-    is_open: bool
-
-
-#: Laws that hold for each of the parameters that they name.
-_OF_EACH = (Boundaries, Dense, Gate, GateParameters, Indices, Packed, States)
-
-#: Laws about the signature of one release.
-_OF_A_RELEASE = (Drift, Swallows, Open)
-
-_WIDTH = re.compile(r"\b(?:B?(Float)|U?(Int))\d+\[")
-
-#: The default of a parameter that is an expression of which nothing is known.
-_EXPRESSION = object()
-
-
 def choose(
     path: str, versions: Mapping[str, str], project: Project | None
 ) -> tuple[Contract, str] | None:
@@ -61,10 +26,8 @@ def choose(
     chosen = contracts.choose(path, versions)
     if chosen is None or project is None or project.place(path) is None:
         return chosen
-    own = _signature_of(project, path)
-    if own is None:
-        return _opened(chosen[0]), _OWN
-    return chosen if _has(chosen[0], own) else (_adapted(chosen[0], own), _OWN)
+    contract = fit(chosen[0], _signature_of(project, path))
+    return chosen if contract is chosen[0] else (contract, _OWN)
 
 
 def _signature_of(project: Project, path: str, depth: int = 0) -> Signature | None:
@@ -108,76 +71,5 @@ def _value(node: ast.expr) -> Any:
     try:
         value = ast.literal_eval(node)
     except ValueError:
-        return _EXPRESSION
-    return value if value.__hash__ is not None else _EXPRESSION
-
-
-def _has(contract: Contract, own: Signature) -> bool:
-    """Whether a contract is of a release with this signature, but for defaults."""
-    read = _read(contract)
-    known = [(p.name, p.keyword_only) for p in contract.parameters if p.name not in read]
-    return known == [(name, only) for name, _, only in own.parameters] and (
-        contract.swallows is own.is_open
-    )
-
-
-def _read(contract: Contract) -> tuple[str, ...]:
-    """The keywords that a callee reads out of its `**kwargs`."""
-    law = contract.first(Swallows)
-    return law.reads if law is not None else ()
-
-
-@lru_cache(maxsize=256)
-def _opened(contract: Contract) -> Contract:
-    """The contract where the project's own signature cannot be told: any keyword may be one of its parameters."""
-    kept = tuple(law for law in contract.clauses if not isinstance(law, _OF_A_RELEASE))
-    return replace(contract, clauses=(*kept, Open()))
-
-
-@lru_cache(maxsize=256)
-def _adapted(contract: Contract, own: Signature) -> Contract:
-    """The contract with the parameters of another release; what it demands of those that are gone is left out."""
-    parameters = tuple(
-        _parameter(contract.by_name.get(name), name, default, only)
-        for name, default, only in own.parameters
-    )
-    if own.is_open:
-        named = {p.name for p in parameters}
-        more = [p for p in contract.parameters if p.name in _read(contract) and p.name not in named]
-        parameters += tuple(_parameter(p, p.name, None, True) for p in more)
-    kept = {p.name for p in parameters}
-    clauses = [c for law in contract.clauses if (c := _less(law, contract, kept)) is not None]
-    if own.is_open:
-        clauses.append(Open())
-    return replace(contract, parameters=parameters, clauses=tuple(clauses))
-
-
-def _parameter(known: Parameter | None, name: str, default: Any, keyword_only: bool) -> Parameter:
-    if known is None:
-        return Parameter(name, "Any", None if default is _EXPRESSION else default, keyword_only)
-    if default is _EXPRESSION:
-        default = None if known.required else known.default
-    text = _WIDTH.sub(r"\1\2[", known.text)  # another release may compute in another precision
-    if default is None and "None" not in text and text != "Any":
-        text += " | None"
-    return Parameter(name, text, default, keyword_only)
-
-
-def _less(clause: Clause, contract: Contract, kept: set[str]) -> Clause | None:
-    """A clause without the parameters that are gone, None where it says nothing without them."""
-    if isinstance(clause, _OF_A_RELEASE):
-        return None
-    gone = {name for name in named_by(clause) if name in contract.by_name} - kept
-    if not gone:
-        return clause
-    if not isinstance(clause, _OF_EACH):
-        return None
-    changed: dict[str, Any] = {}
-    for field in clause.__match_args__:
-        value = getattr(clause, field)
-        if isinstance(value, tuple) and gone & set(value):
-            value = tuple(name for name in value if name not in gone)
-        if value == () or (isinstance(value, str) and value in gone):
-            return None
-        changed[field] = value
-    return type(clause)(**changed)
+        return EXPRESSION
+    return value if value.__hash__ is not None else EXPRESSION

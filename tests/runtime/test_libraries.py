@@ -105,6 +105,18 @@ def test_functions_are_wrapped_under_every_name(library: pathlib.Path) -> None:
     undo()
 
 
+def test_a_library_is_held_to_the_signature_it_has(library: pathlib.Path) -> None:
+    fresh = "def chunk_kda(q, k, v, g, beta, cu_seqlens=None, fresh_flag=False):\n    return fresh_flag\n"
+    (library / "fla/ops/kda/chunk.py").write_text(fresh)
+    with kdacheck.enforce("fla"):
+        user = importlib.import_module("fla_user")
+        assert user.run(**operands(), fresh_flag=True) is True
+        with pytest.raises(kdacheck.ContractError, match="KDA001"):
+            user.run(**operands(2), cu_seqlens=CU, fresh_flag=True)
+        with pytest.raises(kdacheck.ContractError, match="no parameter `freshflag`"):
+            user.run(**operands(), freshflag=True)
+
+
 def test_what_is_imported_later_is_wrapped_too(library: pathlib.Path) -> None:
     with kdacheck.enforce("fla"):
         user = importlib.import_module("fla_user")
