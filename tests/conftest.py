@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,11 @@ def run(g, beta):
     return chunk_kda(q, q, q, g, beta, cu_seqlens=torch.tensor([0, 100, 256]))
 """
 RIGHT = WRONG.replace("(2, 128, 8, 64)", "(1, 256, 8, 64)")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a shell starts its background jobs like that, and what tests start would never be interrupted
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass
