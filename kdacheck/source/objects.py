@@ -80,7 +80,7 @@ class Class:
                 return cls, cls.definition.methods[name]
         return None
 
-    @property
+    @cached_property
     def properties(self) -> frozenset[str]:
         """Attributes that methods compute or store in their own way."""
         return frozenset[str]().union(*(cls.definition.properties for cls in self.lineage()))
@@ -89,7 +89,7 @@ class Class:
         """Whether the body of the class itself gives an attribute of this name."""
         return name in self.names or any(d.name == name for d in self.definition.children)
 
-    @property
+    @cached_property
     def may_change_itself(self) -> bool:
         """Whether it inherits methods that are not known to leave its attributes alone."""
         return any(
@@ -98,7 +98,7 @@ class Class:
             for path in cls.outside
         )
 
-    @property
+    @cached_property
     def is_odd(self) -> bool:
         """Whether its objects may have other attributes than those that its methods assign, or be no objects of it."""
         return any(
@@ -114,7 +114,7 @@ class Class:
             )
         )
 
-    @property
+    @cached_property
     def is_torch_module(self) -> bool:
         return any(
             path.startswith(("torch.nn", "pytorch_lightning", "lightning"))
