@@ -34,6 +34,10 @@ def executable() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
+class NavigatedError(AssertionError):
+    """The page was left for another while it was asked."""
+
+
 class Page:
     """One page: what it asked for, what went wrong on it, and what it shows.
 
@@ -70,9 +74,19 @@ class Page:
     def wait_for(self, expression: str) -> None:
         """Return as soon as an expression is true, as JavaScript has it."""
         end = time.monotonic() + PATIENCE
-        while not self.evaluate(f"Boolean({expression})"):
+        while not self._is_true(expression):
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.02)
+
+    def _is_true(self, expression: str) -> bool:
+        try:
+            return self.evaluate(f"Boolean({expression})")
+        except NavigatedError:
+            return False
+
+    def click(self, expression: str) -> None:
+        """Click on the element that an expression gives; where that leads is waited for by `wait_for`."""
+        self.evaluate(f"setTimeout(element => element.click(), 0, {expression}), 0")
 
     def type(self, selector: str, text: str) -> None:
         """Put the cursor into a field, and type."""
@@ -141,7 +155,10 @@ class Browser:
         os.write(self._commands, json.dumps(message).encode() + b"\0")
         self.listen(lambda: number in self._results, f"no answer to {method}")
         answer = self._results.pop(number)
-        assert "error" not in answer, f"{method}: {answer['error']}"
+        error = answer.get("error")
+        if error is not None and "navigated" in error["message"]:
+            raise NavigatedError(f"{method}: {error}")
+        assert error is None, f"{method}: {error}"
         return answer["result"]
 
     def listen(self, until: Callable[[], bool], otherwise: str) -> None:

@@ -207,7 +207,7 @@ def test_the_contracts_are_filtered_by_what_is_typed(site, page, tmp_path):
     )
     page.evaluate("document.querySelector('.filter').scrollIntoView()")
     page.screenshot(tmp_path / "filtered.png")
-    page.evaluate(f"{rows}[0].querySelector('a').click()")
+    page.click(f"{rows}[0].querySelector('a')")
     page.wait_for("location.hash.length > 1 && document.querySelector(':target')")
     assert "replayssm" in page.evaluate("document.querySelector(':target').innerText")
     assert page.problems == []
