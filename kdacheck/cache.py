@@ -122,11 +122,11 @@ class Cache:
         self._changed = True
 
     def _still_holds(self, stored: Mapping[str, Any]) -> bool:
-        if stored["depends"] is None:
+        depends = _depends_from(stored)
+        if depends is None:
             return True
-        roots, places = stored["depends"]
-        for path, filename in places.items():
-            place = place_of(tuple(roots), path)
+        for path, filename in depends.places.items():
+            place = place_of(depends.roots, path)
             if (place.filename if place is not None else "") != filename:
                 return False
         return all(self._digest_of(name) == digest for name, digest in stored["files"].items())
@@ -391,13 +391,19 @@ def _packed_origin(origin: Origin) -> list[Any]:
 def _outcome_from(stored: Mapping[str, Any]) -> Outcome:
     from kdacheck.linter import Outcome
 
-    depends = stored["depends"]
     return Outcome(
         [_unpacked(finding) for finding in stored["findings"]],
         None,
         frozenset(stored["exports"]),
-        None if depends is None else Depends(tuple(depends[0]), depends[1]),
+        _depends_from(stored),
     )
+
+
+def _depends_from(stored: Mapping[str, Any]) -> Depends | None:
+    if stored["depends"] is None:
+        return None
+    roots, places = stored["depends"]
+    return Depends(tuple(roots), places)
 
 
 def _unpacked(stored: Mapping[str, Any]) -> Finding:

@@ -88,20 +88,18 @@ def gather(interp: Interpreter, args: Sequence[cst.Arg], state: State) -> Argume
                 found.positional.extend(Argument(v, arg.value) for v in spread.items)
             else:
                 found.open_positional = True
-                state.loosen((value,))
                 found.rest.append(value)
         elif arg.star == "**":
             _spread_keywords(found, value, arg)
             if found.open_keywords:
-                state.loosen((value,))
                 found.rest.append(value)
         elif arg.keyword is not None:
             found.keywords[arg.keyword.value] = Argument(value, arg.value)
         elif not found.open_positional:
             found.positional.append(Argument(value, arg.value))
         else:
-            state.loosen((value,))
             found.rest.append(value)
+    state.loosen(found.rest)
     return found
 
 

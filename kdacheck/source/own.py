@@ -26,8 +26,10 @@ def choose(
     chosen = contracts.choose(path, versions)
     if chosen is None or project is None or project.place(path) is None:
         return chosen
-    contract = fit(chosen[0], _signature_of(project, path))
-    return chosen if contract is chosen[0] else (contract, _OWN)
+    if path not in project.callees:
+        contract = fit(chosen[0], _signature_of(project, path))
+        project.callees[path] = chosen if contract is chosen[0] else (contract, _OWN)
+    return project.callees[path]
 
 
 def _signature_of(project: Project, path: str, depth: int = 0) -> Signature | None:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from kdacheck.contracts.model import Contract
 from kdacheck.places import Depends, Place, place_of, roots_of
 from kdacheck.source import select
 from kdacheck.source.module import Module
@@ -48,6 +49,8 @@ class Project:
         self.followed: set[str] = set()
         self.bytes_left = MAX_BYTES
         self.places: dict[str, str] = {}
+        #: The contracts of its own callees, by import path, with what is said of the release (`own.choose`).
+        self.callees: dict[str, tuple[Contract, str]] = {}
 
     def place(self, path: str) -> Place | None:
         """Where an import path leads inside the project, None for a path from outside."""

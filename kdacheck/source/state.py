@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -113,8 +113,8 @@ class State:
     refined: symbol -> what a guard made of it. ranks: handle -> rank. sure: handles that are not None.
     log: what was changed in place or bound in passing, shared with all copies, so that whoever leaves the effects of
     a copy behind can forget what they touched (`suffer`). loose: objects that unknown values may be, shared likewise.
-    certain: no branch was taken on the way that the first round
-    of the loop around may leave out. outer: what names from outside the function are where no guard has told more.
+    certain: no branch was taken on the way that the first round of the loop around may leave out. outer: what names
+    from outside the function are where no guard has told more.
     """
 
     names: dict[Hashable, Value] = field(default_factory=dict)
@@ -270,10 +270,7 @@ class State:
         )
 
     def _less_loose(self, value: Value, seen: Changed) -> Value:
-        def change(part: Value) -> Value:
-            return part if self.loose.isdisjoint(identity_of(part)) else forgotten(part)
-
-        return _rebuilt(value, change, seen, certain=False)
+        return _rebuilt(value, _forgetting(self.loose), seen, certain=False)
 
     def set_unknown(self, name: str, value: Value) -> None:
         """An attribute of something unknown was set, which may be any loose object."""
@@ -532,11 +529,16 @@ def without_objects(value: Value) -> Value:
 def _in_itself(value: Value) -> Value:
     """An object less what is known of itself where it is in itself."""
     same = identity_of(value)
+    return _rebuilt(value, _forgetting(same, but=value), {}) if same else value
+
+
+def _forgetting(objects: Set[Hashable], but: Value | None = None) -> Callable[[Value], Value]:
+    """What parts of values become where no more is known of some objects, other than in this one part."""
 
     def change(part: Value) -> Value:
-        return part if part is value or same.isdisjoint(identity_of(part)) else forgotten(part)
+        return part if part is but or objects.isdisjoint(identity_of(part)) else forgotten(part)
 
-    return _rebuilt(value, change, {}) if same else value
+    return change
 
 
 #: Values that were changed already, with what became of them: one object in two places stays one.

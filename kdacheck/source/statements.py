@@ -826,15 +826,15 @@ def _leave(
 ) -> State | None:
     """What is behind a `with` block, however it is left: its managers may have changed what they hold."""
     returned, broken, continued = left.take()
-    for state in (ended, *(state for _, state in returned), *broken, *continued):
-        mark = 0 if state is None else len(state.log)
-        for name, value in entered if state is not None else ():
-            assert state is not None
+    after = [*(state for _, state in returned), *broken, *continued]
+    for state in after if ended is None else (ended, *after):
+        mark = len(state.log)
+        for name, value in entered:
             if isinstance(value, Code):
                 interp.let_change(value, state)
             if not name.startswith("torch."):
                 state.change_unknown()
-        if state is not None and len(state.log) > mark:
+        if len(state.log) > mark:
             returned = [
                 (state.as_changed_since(value, mark) if other is state else value, other)
                 for value, other in returned
